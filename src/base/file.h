@@ -1,0 +1,47 @@
+/*
+ * Files: whole reads, output that is written aside and renamed, scratch files, folders.
+ * Thread: any, on separate objects.
+ */
+#ifndef MAREY_BASE_FILE_H
+#define MAREY_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/mem.h"
+
+/** Read a file of at most `limit` bytes. *data is owned by the caller (free) and has a NUL behind it. */
+marey_status file_read_all(const char *path, size_t limit, char **data, size_t *size, diag *d);
+
+/** A path next to `target`, unique to this process, in which to write: "DIR/.NAME.PID.part". Caller frees. */
+char *file_aside_path(const char *target);
+/** Make what was written at `aside` durable and give it the name `target`. On failure `aside` is removed. */
+marey_status file_commit(const char *aside, const char *target, diag *d);
+
+/** Write bytes to `target` by way of an aside path. */
+marey_status file_write_all(const char *target, const void *data, size_t size, diag *d);
+
+/** An unnamed scratch file in the folder of `near` (or the system's). @return its descriptor, or -1 */
+int file_scratch(const char *near);
+
+/** pread/pwrite all bytes. @return false at the first failure (errno is set; 0 for a short read) */
+bool file_pread(int fd, void *buf, size_t n, uint64_t offset);
+bool file_pwrite(int fd, const void *buf, size_t n, uint64_t offset);
+
+bool file_exists(const char *path);
+bool file_is_dir(const char *path);
+uint64_t file_size(const char *path); /* 0 when it can't be read */
+
+/** All regular files below `dir`, sorted by path (numbers inside names by value). Links to folders are not followed;
+ *  at most 1 000 000 files and 64 levels. Names are in `names`; the array is owned by the caller (free). */
+marey_status file_list(const char *dir, arena *names, char ***paths, size_t *n, diag *d);
+
+/** Compare two names so that "rank2" comes before "rank10". */
+int name_compare(const char *a, const char *b);
+
+/** The last part of a path (points into it). */
+const char *path_base(const char *path);
+
+#endif

@@ -1,0 +1,133 @@
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+
+typedef struct job {
+    struct job *next;
+    pool_fn fn;
+    void *ctx;
+} job;
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* a job came, or stop */
+    pthread_cond_t idle; /* backlog fell to 0 */
+    job *head;
+    job **tail;
+    size_t backlog;
+    bool stop;
+    unsigned n;
+    pthread_t threads[];
+};
+
+static job *take(pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    while (!p->head && !p->stop) {
+        (void)pthread_cond_wait(&p->wake, &p->lock);
+    }
+    job *j = p->head;
+    if (j) {
+        p->head = j->next;
+        if (!p->head) {
+            p->tail = &p->head;
+        }
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+    return j;
+}
+
+static void *work(void *arg)
+{
+    pool *p = arg;
+    job *j;
+    while ((j = take(p)) != NULL) {
+        j->fn(j->ctx);
+        free(j);
+        (void)pthread_mutex_lock(&p->lock);
+        if (--p->backlog == 0) {
+            (void)pthread_cond_broadcast(&p->idle);
+        }
+        (void)pthread_mutex_unlock(&p->lock);
+    }
+    return NULL;
+}
+
+unsigned thread_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+pool *pool_create(unsigned n_threads)
+{
+    unsigned n = n_threads ? n_threads : thread_cores();
+    pool *p = mem_calloc(1, sizeof *p + n * sizeof p->threads[0]);
+    (void)pthread_mutex_init(&p->lock, NULL);
+    (void)pthread_cond_init(&p->wake, NULL);
+    (void)pthread_cond_init(&p->idle, NULL);
+    p->tail = &p->head;
+    for (unsigned i = 0; i < n; i++) {
+        if (pthread_create(&p->threads[i], NULL, work, p) != 0) {
+            break;
+        }
+        p->n++;
+    }
+    MAREY_ASSERT(p->n > 0);
+    return p;
+}
+
+void pool_run(pool *p, pool_fn fn, void *ctx)
+{
+    job *j = mem_alloc(sizeof *j);
+    *j = (job){NULL, fn, ctx};
+    (void)pthread_mutex_lock(&p->lock);
+    *p->tail = j;
+    p->tail = &j->next;
+    p->backlog++;
+    (void)pthread_cond_signal(&p->wake);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+void pool_wait(pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    while (p->backlog > 0) {
+        (void)pthread_cond_wait(&p->idle, &p->lock);
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+size_t pool_backlog(pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    size_t n = p->backlog;
+    (void)pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+void pool_destroy(pool **pp)
+{
+    pool *p = *pp;
+    if (!p) {
+        return;
+    }
+    pool_wait(p);
+    (void)pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    (void)pthread_cond_broadcast(&p->wake);
+    (void)pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->n; i++) {
+        (void)pthread_join(p->threads[i], NULL);
+    }
+    (void)pthread_cond_destroy(&p->idle);
+    (void)pthread_cond_destroy(&p->wake);
+    (void)pthread_mutex_destroy(&p->lock);
+    free(p);
+    *pp = NULL;
+}

@@ -1,0 +1,32 @@
+/*
+ * A pool of workers that run jobs, and a cancel flag that long work looks at.
+ * Thread: pool_run and pool_wait from any thread; jobs must not wait on the pool they run in.
+ */
+#ifndef MAREY_BASE_THREAD_H
+#define MAREY_BASE_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct pool pool;
+typedef void (*pool_fn)(void *ctx);
+
+/** @param n_threads workers; 0: as many as the machine has cores */
+pool *pool_create(unsigned n_threads);
+void pool_destroy(pool **p); /* runs what is queued, then stops */
+void pool_run(pool *p, pool_fn fn, void *ctx);
+void pool_wait(pool *p); /* until nothing is queued or running */
+size_t pool_backlog(pool *p); /* queued + running now */
+unsigned thread_cores(void);
+
+typedef struct cancel_flag {
+    atomic_bool set;
+} cancel_flag;
+
+static inline bool is_cancelled(cancel_flag *c)
+{
+    return c && atomic_load_explicit(&c->set, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * The trace builder: what a reader pushes into. One builder takes one input file; it knows nothing of HDF5 or pixels.
+ *
+ * The reader registers threads and names once (both cheap to repeat) and pushes events in any order. Events are gathered in
+ * chunks of TRACE_CHUNK_EVENTS columns; a full chunk goes to the owner's `flush`, so memory stays bounded whatever the size
+ * of the input. Names are interned as raw bytes of the input; decoding (JSON escapes, UTF-8) happens once per unique name in
+ * trace_builder_finish(), by the reader's `decode`.
+ *
+ * Times are the input's own, in ns. Thread: one builder per thread. Owner: the caller.
+ */
+#ifndef MAREY_TRACE_BUILDER_H
+#define MAREY_TRACE_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+enum { TRACE_CHUNK_EVENTS = 65536 };
+
+#define TIME_MISSING INT64_MIN
+
+/* Columns of a chunk. `args` holds the raw bytes of the events' arguments ("{...}"), back to back in row order. */
+typedef struct trace_chunk {
+    size_t n;
+    int64_t *start_ns;
+    int64_t *dur_ns;         /* >= 0; EVENT_UNFINISHED is set where the end is unknown (0 then) */
+    uint32_t *thread;        /* builder's thread id */
+    uint32_t *name;          /* builder's name id */
+    uint64_t *correlation;   /* 0: none */
+    uint64_t *external_id;   /* 0: none; kept for the link between kernels, operators and execution traces */
+    uint32_t *args_len;
+    uint8_t *flags;          /* EVENT_* of trace/model.h */
+    char *args;
+    size_t n_args, cap_args;
+} trace_chunk;
+
+typedef struct trace_event_in {
+    int64_t start_ns; /* not TIME_MISSING */
+    int64_t dur_ns;   /* >= 0 */
+    uint32_t thread;
+    uint32_t name;
+    uint64_t correlation;
+    uint64_t external_id;
+    const char *args; /* raw text "{...}" or NULL */
+    uint32_t args_len;
+    uint8_t flags;
+} trace_event_in;
+
+/* A kernel's or operator's collective arguments; one per event that has them, joined to the event by its order number. */
+typedef struct trace_collective_in {
+    uint64_t event;      /* order number of the event in this builder (0, 1, ... as pushed) */
+    uint32_t what;       /* string id ("allreduce") in `strings`; NO_ID */
+    uint32_t group;      /* string id of the process group's name; NO_ID */
+    uint32_t group_desc; /* NO_ID */
+    uint32_t group_ranks; /* string id of the raw "[0, 1]"; NO_ID */
+    uint32_t dtype;      /* NO_ID */
+    int64_t in_elements, out_elements; /* -1: unknown */
+    int64_t group_size;  /* -1 */
+    int64_t seq;         /* -1 */
+} trace_collective_in;
+
+typedef enum trace_flow_phase { FLOW_START, FLOW_STEP, FLOW_END } trace_flow_phase;
+
+typedef struct trace_flow_in {
+    int64_t ts_ns;
+    uint64_t id;     /* the number, or a hash of the text */
+    uint32_t thread;
+    uint32_t kind;   /* string id of cat (or of the name where there is no cat) in `strings` */
+    uint8_t phase;   /* trace_flow_phase */
+    bool binds_enclosing; /* bp: "e", and every start and step */
+} trace_flow_in;
+
+typedef struct trace_sample_in {
+    int64_t ts_ns;
+    uint32_t thread; /* a thread with the sample's pid */
+    uint32_t counter; /* string id of "name/series" in `strings` */
+    double value;
+} trace_sample_in;
+
+typedef struct trace_thread_in {
+    const char *pid, *tid; /* as written, without quotes; builder's arena */
+    uint32_t pid_id;       /* index of the process among this builder's processes */
+    uint32_t name, process_name, labels; /* string ids or NO_ID */
+    int64_t sort_index, process_sort_index; /* INT64_MIN: none */
+    uint64_t n_events;
+} trace_thread_in;
+
+typedef struct trace_name_in {
+    uint32_t text;   /* string id */
+    uint32_t source; /* string id of the input's category; NO_ID */
+    uint64_t n_events;
+} trace_name_in;
+
+/* Facts of the file that matter for the run; strings are string ids, NO_ID where unknown. */
+typedef struct trace_facts {
+    const char *format;        /* "kineto" or "chrome" */
+    int64_t rank, world_size;  /* -1: not stated */
+    int64_t base_epoch_ns;     /* added to times for the epoch; 0 */
+    uint32_t backend, host, device_name;
+    uint32_t schema_version;   /* 0: none */
+    char *groups_json;         /* raw pg_config array text (at most 1 MiB), owned; NULL */
+    bool is_kineto;
+} trace_facts;
+
+typedef marey_status (*trace_flush_fn)(void *ctx, trace_chunk *chunk);
+
+typedef struct trace_builder {
+    /* set by the owner before use */
+    trace_flush_fn flush; /* takes what is in the chunk; may swap its arrays for others of the same size; NULL: drop (benches) */
+    void *flush_ctx;
+    diag *diag;
+    uint32_t file;        /* diag_file() id */
+    const char *path;     /* for messages */
+    /* the result, filled while reading */
+    trace_facts facts;
+    intern strings;       /* decoded names, categories, groups: valid UTF-8 after finish */
+    trace_thread_in *threads;
+    trace_name_in *names;
+    trace_collective_in *collectives;
+    trace_flow_in *flows;
+    trace_sample_in *samples;
+    size_t n_threads, n_names, n_collectives, n_flows, n_samples;
+    size_t cap_threads, cap_names, cap_collectives, cap_flows, cap_samples;
+    uint32_t n_processes;
+    uint64_t n_events;    /* pushed */
+    uint64_t n_ac2g_flows; /* launch flows that repeat the correlation: counted, not kept */
+    int64_t first_ns, last_ns; /* extent of the events */
+    /* private */
+    trace_chunk chunk;
+    intern thread_keys;
+    intern process_keys;
+    map64 name_keys; /* (source, text) -> name */
+    arena mem;
+} trace_builder;
+
+void trace_builder_init(trace_builder *b);
+void trace_builder_deinit(trace_builder *b);
+
+/** Thread of this (pid, tid) as written. @return its id */
+uint32_t trace_builder_thread(trace_builder *b, const char *pid, size_t n_pid, const char *tid, size_t n_tid);
+/** String as raw bytes. */
+uint32_t trace_builder_string(trace_builder *b, const char *s, size_t n);
+/** Name: a pair of strings (text, source category). */
+uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source);
+/** Push one event. Errors: what flush returns. */
+marey_status trace_builder_event(trace_builder *b, const trace_event_in *e);
+void trace_builder_collective(trace_builder *b, const trace_collective_in *c);
+void trace_builder_flow(trace_builder *b, const trace_flow_in *f);
+void trace_builder_sample(trace_builder *b, const trace_sample_in *s);
+
+/** Decodes one raw string into clean UTF-8; counts what it replaces. */
+typedef void (*trace_decode_fn)(void *ctx, const char *raw, size_t n, strbuf *out);
+/** Flush the rest, decode the strings, merge names that became equal (ids in flushed chunks stay valid: names and strings
+ *  keep their ids; equal ones simply hold equal text). */
+marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void *ctx);
+
+#endif
