@@ -20,13 +20,13 @@ typedef enum theme_id { THEME_DARK, THEME_LIGHT, THEME_COUNT } theme_id;
 typedef struct theme {
     theme_id id;
     const char *name;
-    rgba ground, panel, raised, row;      /* surfaces */
-    rgba line, hairline;                  /* rules */
-    rgba text, dim, faint;                /* three tones of text */
+    rgba ground, panel, raised, row; /* surfaces */
+    rgba line, hairline;             /* rules */
+    rgba text, dim, faint;           /* three tones of text */
     rgba accent, selection, severity;
-    rgba heat[5];                         /* low to high */
-    rgba data[PALETTE_SIZE];              /* by trace_class */
-    rgba on_data_dark, on_data_light;     /* label colours on top of data */
+    rgba heat[5];                     /* low to high */
+    rgba data[PALETTE_SIZE];          /* by trace_class */
+    rgba on_data_dark, on_data_light; /* label colours on top of data */
 } theme;
 
 const theme *theme_get(theme_id id);

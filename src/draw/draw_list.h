@@ -1,10 +1,10 @@
 /*
  * The draw list: what one frame shows, as plain arrays. Scene and UI write it, the renderer reads it, tests dump it.
  *
- * Coordinates are device pixels, y down, origin at the top left of the frame; floats hold whole pixels where an edge must
- * be sharp. Order is back to front: by layer, then in the order of pushing. Inside one layer the renderer may draw all
- * items of one kind together, in the order quads, strips, bands, lines, glyphs: where that order would hide something,
- * use a higher layer. Clips are rectangles that nest (each is already intersected with its parent).
+ * Coordinates are device pixels, y down, origin at the top left of the frame; floats hold whole pixels where an edge
+ * must be sharp. Order is back to front: by layer, then in the order of pushing. Inside one layer the renderer may draw
+ * all items of one kind together, in the order quads, strips, bands, lines, triangles, glyphs: where that order would
+ * hide something, use a higher layer. Clips are rectangles that nest (each is already intersected with its parent).
  *
  * Invariants (draw_list_check): no NaN or infinity; clip indices in range; strips' cells inside their arrays.
  * Owner: the list owns copies of everything pushed. Thread: one at a time.
@@ -110,11 +110,11 @@ typedef struct draw_glyph {
 typedef struct draw_run {
     uint32_t first_glyph;
     uint32_t n_glyphs;
-    uint32_t text;   /* offset into draw_list.text: the string, for dumps and for SVG/PDF; NUL-terminated */
-    float x, y;      /* baseline start */
-    float width;     /* advance, px */
-    float size;      /* px */
-    uint16_t face;   /* text room's face id */
+    uint32_t text; /* offset into draw_list.text: the string, for dumps and for SVG/PDF; NUL-terminated */
+    float x, y;    /* baseline start */
+    float width;   /* advance, px */
+    float size;    /* px */
+    uint16_t face; /* text room's face id */
     rgba colour;
     uint16_t clip;
     uint8_t layer;
@@ -159,14 +159,20 @@ void draw_pop_clip(draw_list *l);
 void draw_rect(draw_list *l, draw_layer layer, rect r, rgba fill);
 void draw_round(draw_list *l, draw_layer layer, rect r, float radius, rgba fill, float border_width, rgba border);
 void draw_hline(draw_list *l, draw_layer layer, float x0, float x1, float y, rgba c); /* 1 px, on the pixel row of y */
-void draw_vline(draw_list *l, draw_layer layer, float x, float y0, float y1, rgba c); /* 1 px, on the pixel column of x */
+void draw_vline(draw_list *l, draw_layer layer, float x, float y0, float y1,
+                rgba c); /* 1 px, on the pixel column of x */
 void draw_segment(draw_list *l, draw_layer layer, float x0, float y0, float x1, float y1, float width, rgba c);
+/** A segment of dashes and gaps, each `dash` px long. */
+void draw_dashed(draw_list *l, draw_layer layer, float x0, float y0, float x1, float y1, float width, float dash,
+                 rgba c);
 void draw_triangle(draw_list *l, draw_layer layer, const float x[3], const float y[3], rgba c);
 void draw_add_band(draw_list *l, draw_layer layer, draw_band band);
-/** Reserve a strip of `n` cells at `r` (r.w is set to n). @return its cells, EMPTY, to be filled before the next call */
+/** Reserve a strip of `n` cells at `r` (r.w is set to n). @return its cells, EMPTY, to be filled before the next call
+ */
 draw_cell *draw_add_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height);
 /** Used by the text room: append a shaped run. Glyphs are copied. */
-void draw_add_run(draw_list *l, draw_layer layer, draw_run run, const draw_glyph *glyphs, const char *text, size_t n_text);
+void draw_add_run(draw_list *l, draw_layer layer, draw_run run, const draw_glyph *glyphs, const char *text,
+                  size_t n_text);
 
 size_t draw_list_primitives(const draw_list *l); /* quads + strips + bands + lines + tris + glyphs */
 
