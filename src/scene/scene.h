@@ -1,0 +1,72 @@
+/*
+ * The scene: (view, cache snapshot, theme, time) -> draw list + pick table. A pure function of those; what is missing in the
+ * cache is asked for and stood in for by coarser data, and the frame says so (`complete`).
+ *
+ * Layout of a frame (design px; look.md): bar 44 (name, run, facts, layout switch), overview strip 60, time axis, row labels at the
+ * left (tree with arrows, faint host), plot, status line 26. Panels of later issues are absent, their place is the plot's.
+ *
+ * Thread: the drawing thread. Owner: the caller.
+ */
+#ifndef MAREY_SCENE_SCENE_H
+#define MAREY_SCENE_SCENE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "cache/cache.h"
+#include "draw/draw_list.h"
+#include "scene/view.h"
+#include "store/store.h"
+#include "text/text.h"
+
+typedef struct scene scene;
+
+marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, diag *d);
+void scene_destroy(scene **s);
+
+typedef struct scene_input {
+    int width_px, height_px; /* device px of the frame */
+    double scale;            /* device px per design px */
+    double cursor_x, cursor_y; /* device px; negative: none */
+    double frame_ms;         /* of the last frame, for the status line; 0: not shown (headless) */
+    int64_t now_ns;          /* for cross-fades; 0 in headless pictures: no animation */
+} scene_input;
+
+typedef struct scene_frame {
+    bool complete;           /* every wanted tile and block was there */
+    size_t n_wanted;         /* that were not */
+    rect plot, overview, labels; /* device px: where time, overview and row labels lie */
+    double content_px;       /* height of all rows, design px: for scrolling */
+    size_t n_rows, n_rows_visible;
+    size_t n_bands, n_outliers; /* Marey layout */
+    const char *source;      /* "events", "r1 level 3", ...: what the plot was drawn from */
+} scene_frame;
+
+/** Build the frame into `l` (begun by the scene). Cost: bounded by the pixels, see docs/. */
+marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_list *l, scene_frame *frame, diag *d);
+
+typedef enum pick_kind { PICK_NONE, PICK_EVENT, PICK_CELL, PICK_BAND, PICK_ROW, PICK_ARROW, PICK_OVERVIEW, PICK_AXIS, PICK_COMMAND }
+    pick_kind;
+
+typedef struct scene_pick {
+    pick_kind kind;
+    uint64_t event_row;  /* PICK_EVENT, PICK_BAND: its row, else UINT64_MAX */
+    uint32_t row;        /* of the row list (PICK_EVENT, PICK_CELL, PICK_ROW, PICK_ARROW) */
+    double time_ns;      /* under the cursor */
+    const char *command; /* PICK_COMMAND: name of an app command ("layout-marey", ...) */
+} scene_pick;
+
+/** What lies at a device pixel of the last built frame. */
+scene_pick scene_pick_at(scene *s, double x, double y);
+
+/** Open or close a node of the row tree (by row index of the last frame). @return false when it has no children */
+bool scene_toggle_row(scene *s, uint32_t row);
+void scene_open_all(scene *s, int depth); /* 0: closed; 1: groups; 2: ranks' lanes; 3: tracks */
+/** Extent of what is selected or of row `row`, for "fit". false: nothing. */
+bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns);
+/** The row list as text, one label a line, and as (label, tracks) for `marey grid --rows`. */
+size_t scene_row_count(const scene *s);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * What is being looked at: one plain struct that can be written to JSON and read back, and the camera's algebra.
+ * Times are double ns since the run's start: exact to 1/32 ns over 48 hours. Sizes are design px (times `scale` = device px).
+ */
+#ifndef MAREY_SCENE_VIEW_H
+#define MAREY_SCENE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "draw/colour.h"
+
+typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY } view_layout;
+typedef enum view_grouping { GROUP_BY_NONE, GROUP_BY_STAGE, GROUP_BY_HOST } view_grouping;
+typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME } view_order;
+
+enum { VIEW_PATTERN_MAX = 256 };
+
+typedef struct view {
+    double t0_ns, t1_ns;    /* time across the plot, t1 > t0 */
+    double scroll_px;       /* rows' vertical scroll, >= 0 */
+    double row_px;          /* height of a rank's row; 0: fit all rows into the plot */
+    view_layout layout;
+    view_grouping grouping;
+    view_order order;
+    theme_id theme;
+    uint64_t selected_row;  /* an event's row; UINT64_MAX: none */
+    int64_t selection_t0_ns, selection_t1_ns; /* a selected range; t1 <= t0: none */
+    char rows_pattern[VIEW_PATTERN_MAX]; /* only rows whose label matches (glob, several by comma); "": all */
+    bool show_cpu;          /* CPU threads as rows */
+    bool show_help;
+} view;
+
+void view_init(view *v, int64_t duration_ns);
+/** Zoom by `factor` (> 1: in) so that the time under `at` (0..1 across the plot) keeps its place. Clamped to 1 ns a pixel... see view_clamp. */
+void view_zoom(view *v, double factor, double at);
+void view_pan(view *v, double fraction); /* of the shown range */
+void view_show_range(view *v, double t0_ns, double t1_ns);
+/** Keep at least 20 ns across and at most 1.1 runs, inside [-5 %, 105 %] of the run. */
+void view_clamp(view *v, int64_t duration_ns);
+void view_to_json(const view *v, json_out *j);
+
+/* An animated passage between two views: exponential, 150 ms, interpolating centre and the logarithm of the width. */
+typedef struct view_motion {
+    double from_t0, from_t1, to_t0, to_t1;
+    int64_t begin_ns, length_ns; /* length 0: at rest */
+} view_motion;
+void view_motion_start(view_motion *m, const view *from, double to_t0, double to_t1, int64_t now_ns, int64_t length_ns);
+/** @return true while moving; writes the view of `now_ns` */
+bool view_motion_step(view_motion *m, view *v, int64_t now_ns);
+
+#endif
