@@ -1,0 +1,10 @@
+# The house's own rules: rooms, sizes, lone headers.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(MAREY_PYTHON /usr/bin/python3)
+if(NOT EXISTS ${MAREY_PYTHON})
+    set(MAREY_PYTHON ${Python3_EXECUTABLE})
+endif()
+add_test(NAME arch.rooms COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/arch/rooms.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+add_test(NAME arch.sizes COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/arch/sizes.py ${CMAKE_SOURCE_DIR})
+add_test(NAME arch.headers COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/arch/headers.py ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER})
+set_tests_properties(arch.rooms arch.sizes arch.headers PROPERTIES LABELS arch)
