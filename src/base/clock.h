@@ -14,8 +14,8 @@ typedef struct prng {
 
 void prng_seed(prng *r, uint64_t seed);
 uint64_t prng_next(prng *r);
-double prng_unit(prng *r);               /* [0, 1) */
+double prng_unit(prng *r);                /* [0, 1) */
 uint64_t prng_below(prng *r, uint64_t n); /* [0, n), n > 0 */
-double prng_normal(prng *r);             /* mean 0, deviation 1; uses no libm function that may differ between machines */
+double prng_normal(prng *r); /* mean 0, deviation 1; uses no libm function that may differ between machines */
 
 #endif

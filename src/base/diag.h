@@ -2,8 +2,8 @@
  * Diagnostics: what went wrong, in words, and what was lost or repaired, in numbers.
  *
  * Two things are kept apart. A *message* is a sentence for a person (error, warning or note). A *loss* is one record of
- * the input that was dropped, repaired or left open; losses are counted by code and file, with the first byte offset, and
- * go into the output file, so that the picture can show them.
+ * the input that was dropped, repaired or left open; losses are counted by code and file, with the first byte offset,
+ * and go into the output file, so that the picture can show them.
  *
  * Owner: the caller. Thread: one thread at a time; give each job its own and join them by diag_merge().
  */
@@ -106,7 +106,8 @@ void diag_deinit(diag *d);
 /** Register a file name for losses. @return its index */
 uint32_t diag_file(diag *d, const char *name);
 
-/** Add a message; `d` may be NULL. `where` may be NULL. @return `status`, so that `return diag_error(...)` reads well */
+/** Add a message; `d` may be NULL. `where` may be NULL. @return `status`, so that `return diag_error(...)` reads well
+ */
 marey_status diag_error(diag *d, marey_status status, const char *where, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void diag_warn(diag *d, const char *where, uint64_t offset, const char *format, ...)

@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *mem_alloc(size_t size);                                       /* not cleared */
-void *mem_calloc(size_t n, size_t size);                            /* cleared */
-void *mem_realloc_array(void *p, size_t n, size_t size);            /* n * size is checked */
-char *mem_strdup(const char *s);                                    /* NULL -> NULL */
+void *mem_alloc(size_t size);                            /* not cleared */
+void *mem_calloc(size_t n, size_t size);                 /* cleared */
+void *mem_realloc_array(void *p, size_t n, size_t size); /* n * size is checked */
+char *mem_strdup(const char *s);                         /* NULL -> NULL */
 char *mem_strndup(const char *s, size_t n);
-void *mem_try_alloc(size_t size);                                   /* NULL when there is none */
-void *mem_try_realloc_array(void *p, size_t n, size_t size);        /* NULL when there is none or n * size overflows */
+void *mem_try_alloc(size_t size);                            /* NULL when there is none */
+void *mem_try_realloc_array(void *p, size_t n, size_t size); /* NULL when there is none or n * size overflows */
 
 /*
  * A growing array: declare `T *items; size_t n, cap;` and push through these.

@@ -39,7 +39,8 @@ bool time_parse_range(const char *s, int64_t *a, int64_t *b);
 
 /** A duration for people: three to four significant digits and a unit, "602.6 ms", "1.25 s", "17 ns", "2 h 03 min". */
 void time_format(int64_t ns, char *out, size_t cap);
-/** The exact value with thin-space groups and unit: "602 640 127 ns" written in the unit that suits: "602.640 127 ms". */
+/** The exact value with thin-space groups and unit: "602 640 127 ns" written in the unit that suits: "602.640 127 ms".
+ */
 void time_format_exact(int64_t ns, char *out, size_t cap);
 /** 1234567 -> "1 234 567" with U+2009 thin spaces. */
 void count_format(uint64_t n, char *out, size_t cap);
@@ -50,7 +51,7 @@ void bytes_format(uint64_t n, char *out, size_t cap);
 
 /* A JSON writer: indents nothing, escapes everything, checks nesting by assertion. */
 typedef struct json_out {
-    FILE *file;    /* one of file or buf */
+    FILE *file; /* one of file or buf */
     strbuf *buf;
     uint64_t first; /* bit per depth: nothing written yet */
     int depth;      /* at most 60 */

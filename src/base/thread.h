@@ -16,7 +16,7 @@ typedef void (*pool_fn)(void *ctx);
 pool *pool_create(unsigned n_threads);
 void pool_destroy(pool **p); /* runs what is queued, then stops */
 void pool_run(pool *p, pool_fn fn, void *ctx);
-void pool_wait(pool *p); /* until nothing is queued or running */
+void pool_wait(pool *p);      /* until nothing is queued or running */
 size_t pool_backlog(pool *p); /* queued + running now */
 unsigned thread_cores(void);
 

@@ -9,9 +9,9 @@ typedef struct unit {
     int64_t ns;
 } unit;
 
-static const unit units[] = {{"ns", 1},          {"us", 1000},         {"\xC2\xB5s", 1000},   {"ms", 1000000},
-                             {"min", 60000000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
-                             {"d", 86400000000000}};
+static const unit units[] = {{"ns", 1},          {"us", 1000},         {"\xC2\xB5s", 1000},
+                             {"ms", 1000000},    {"min", 60000000000}, {"s", 1000000000},
+                             {"m", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000}};
 
 static const unit *find_unit(const char *s, size_t n)
 {

@@ -1,15 +1,17 @@
 /*
- * The model of a run: everything about it but its events. Events live in columns (store/), in blocks of rank group x time.
+ * The model of a run: everything about it but its events. Events live in columns (store/), in blocks of rank group x
+ * time.
  *
  *   run -> ranks -> lanes -> tracks -> events
  *
- * A *rank* is one training process with its device (or, in a plain Chrome trace, one process). A *thread* is what the input
- * calls one: a pair (pid, tid). A *lane* is a thread or stream as far as it does one kind of work; a stream that runs kernels,
- * collectives and copies has three lanes. A *track* is one nesting depth of a lane: the events of one track never overlap.
+ * A *rank* is one training process with its device (or, in a plain Chrome trace, one process). A *thread* is what the
+ * input calls one: a pair (pid, tid). A *lane* is a thread or stream as far as it does one kind of work; a stream that
+ * runs kernels, collectives and copies has three lanes. A *track* is one nesting depth of a lane: the events of one
+ * track never overlap.
  *
- * Times: int64 ns since the run's start (`start_epoch_ns`), half-open. Ids are indices into the arrays here; NO_ID where there
- * is none. Strings are UTF-8, NUL-terminated, owned by the model's arena, never NULL.
- * Owner: the caller of trace_model_init. Thread: built by one thread; read-only after that, then any.
+ * Times: int64 ns since the run's start (`start_epoch_ns`), half-open. Ids are indices into the arrays here; NO_ID
+ * where there is none. Strings are UTF-8, NUL-terminated, owned by the model's arena, never NULL. Owner: the caller of
+ * trace_model_init. Thread: built by one thread; read-only after that, then any.
  */
 #ifndef MAREY_TRACE_MODEL_H
 #define MAREY_TRACE_MODEL_H
@@ -106,12 +108,12 @@ enum { INFERRED_RANK = 1, INFERRED_STAGE = 2, INFERRED_DP = 4, INFERRED_TP = 8, 
 typedef struct trace_rank {
     int64_t rank; /* global rank as stated or inferred; unique */
     const char *host;
-    const char *device;  /* "NVIDIA A100-SXM4-80GB" or "" */
-    const char *label;   /* what the row shows: "rank 16", or the process's name in a plain trace */
+    const char *device;        /* "NVIDIA A100-SXM4-80GB" or "" */
+    const char *label;         /* what the row shows: "rank 16", or the process's name in a plain trace */
     int32_t stage, dp, tp, ep; /* -1: unknown */
-    uint32_t inferred;   /* INFERRED_* of what was not stated */
+    uint32_t inferred;         /* INFERRED_* of what was not stated */
     uint32_t first_lane, n_lanes;
-    uint32_t group;      /* into groups of the store: 64 ranks each */
+    uint32_t group;          /* into groups of the store: 64 ranks each */
     int64_t clock_offset_ns; /* added to the input's times; 0 while nothing is aligned */
     double clock_drift_ppm;
     int64_t clock_residual_ns;
@@ -120,7 +122,7 @@ typedef struct trace_rank {
 } trace_rank;
 
 typedef struct trace_thread {
-    uint32_t rank; /* index into ranks */
+    uint32_t rank;                   /* index into ranks */
     const char *pid, *tid;           /* as the input wrote them */
     const char *process_name, *name; /* from metadata; "" */
     int64_t sort_index;
@@ -132,7 +134,7 @@ typedef struct trace_lane {
     uint32_t rank;
     uint32_t thread; /* NO_ID for derived lanes */
     trace_kind kind;
-    const char *name; /* "stream 7", "thread 1234 (python)", "steps", ... */
+    const char *name;               /* "stream 7", "thread 1234 (python)", "steps", ... */
     uint32_t first_track, n_tracks; /* n_tracks = depth */
     uint64_t n_events;
     int64_t busy_ns, sum_ns, first_ns, last_ns;
@@ -148,7 +150,7 @@ typedef struct trace_step {
     uint32_t rank;
     int64_t index; /* k of ProfilerStep#k */
     const char *name;
-    int64_t start_ns, end_ns; /* on the CPU */
+    int64_t start_ns, end_ns;               /* on the CPU */
     int64_t device_start_ns, device_end_ns; /* of the kernels launched inside; equal when unknown */
 } trace_step;
 
@@ -172,7 +174,7 @@ typedef struct trace_input {
     const char *format; /* "kineto", "chrome" */
     uint64_t bytes;     /* as read, before inflating */
     uint64_t n_events;
-    uint32_t rank;      /* NO_ID when it holds several */
+    uint32_t rank; /* NO_ID when it holds several */
 } trace_input;
 
 typedef struct trace_loss {
@@ -185,7 +187,7 @@ typedef struct trace_loss {
 
 typedef struct trace_model {
     arena mem;
-    const char *name; /* of the run: from the folder or file */
+    const char *name;       /* of the run: from the folder or file */
     int64_t start_epoch_ns; /* input time of the run's start */
     int64_t duration_ns;
     uint64_t n_events; /* without derived ones */
@@ -202,8 +204,8 @@ typedef struct trace_model {
     trace_counter *counters;
     trace_input *inputs;
     trace_loss *losses;
-    size_t n_ranks, n_threads, n_lanes, n_tracks, n_names, n_categories, n_sources, n_steps, n_groups, n_counters, n_inputs,
-        n_losses;
+    size_t n_ranks, n_threads, n_lanes, n_tracks, n_names, n_categories, n_sources, n_steps, n_groups, n_counters,
+        n_inputs, n_losses;
     size_t cap_ranks, cap_threads, cap_lanes, cap_tracks, cap_names, cap_categories, cap_sources, cap_steps, cap_groups,
         cap_counters, cap_inputs, cap_losses;
 } trace_model;
