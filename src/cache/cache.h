@@ -1,10 +1,11 @@
 /*
  * Decoded blocks and tiles in memory: what the scene draws from. Loader threads fill it; the drawing thread only looks.
  *
- * A frame: cache_begin_frame, any number of cache_block / cache_tile, cache_end_frame. What a lookup returns stays valid until
- * cache_end_frame (pinned); NULL means absent: it was queued, with this frame's generation as its priority, and the scene draws
- * a stand-in and says so. Requests of older generations that no later frame repeated are dropped before they load.
- * States: absent, queued, loading, ready, failed. A key is in flight once. A failed key is not tried again (cache_failed tells).
+ * A frame: cache_begin_frame, any number of cache_block / cache_tile, cache_end_frame. What a lookup returns stays
+ * valid until cache_end_frame (pinned); NULL means absent: it was queued, with this frame's generation as its priority,
+ * and the scene draws a stand-in and says so. Requests of older generations that no later frame repeated are dropped
+ * before they load. States: absent, queued, loading, ready, failed. A key is in flight once. A failed key is not tried
+ * again (cache_failed tells).
  *
  * Behind it is a `cache_source`: the store, or a stepped fake in tests. With n_threads = 0 nothing loads by itself:
  * cache_step() loads one request on the calling thread (tests, and headless settling on one thread).
@@ -51,8 +52,8 @@ cache_source cache_store_source(store_file *f);
 typedef struct cache cache;
 
 typedef struct cache_options {
-    size_t budget_bytes; /* of decoded data; 0: 256 MiB */
-    unsigned n_threads;  /* loader threads; 0: none, see cache_step */
+    size_t budget_bytes;     /* of decoded data; 0: 256 MiB */
+    unsigned n_threads;      /* loader threads; 0: none, see cache_step */
     void (*wake)(void *ctx); /* something arrived; may be NULL */
     void *wake_ctx;
 } cache_options;

@@ -3,15 +3,15 @@
  *
  * Three row levels x N time levels:
  *     R_TRACK  one row per track, in order of discovery inside its group (trace_track.row)
- *     R_RANK   one row per rank: the union over the rank's device tracks (its CPU tracks of depth 0 where it has no device)
- *     R_EIGHT  one row per 8 consecutive ranks of the group, in file order
- * Time level l has bins of `bin0_ns[r] << 2*l`, anchored at the run's start; a tile is TILE_ROWS[r] rows x TILE_BINS[r] bins,
- * 16 Ki cells of LOD_PLANES bytes, plane-major: cells[plane][row][bin]. Tiles without events are not stored.
- * Source: the design's lod-feasibility study, section 5, extended by the rank level and the union and least-busy planes.
+ *     R_RANK   one row per rank: the union over the rank's device tracks (its CPU tracks of depth 0 where it has no
+ * device) R_EIGHT  one row per 8 consecutive ranks of the group, in file order Time level l has bins of `bin0_ns[r] <<
+ * 2*l`, anchored at the run's start; a tile is TILE_ROWS[r] rows x TILE_BINS[r] bins, 16 Ki cells of LOD_PLANES bytes,
+ * plane-major: cells[plane][row][bin]. Tiles without events are not stored. Source: the design's lod-feasibility study,
+ * section 5, extended by the rank level and the union and least-busy planes.
  *
- * What holds (tests/property/lod): class share > 0 if and only if some event of that class (of positive or zero length) meets
- * the cell; busy share likewise; shares are right to 1/255; counts below 16 are exact; the longest event and the highest
- * severity of a cell are seen in every ancestor.
+ * What holds (tests/property/lod): class share > 0 if and only if some event of that class (of positive or zero length)
+ * meets the cell; busy share likewise; shares are right to 1/255; counts below 16 are exact; the longest event and the
+ * highest severity of a cell are seen in every ancestor.
  */
 #ifndef MAREY_LOD_PYRAMID_H
 #define MAREY_LOD_PYRAMID_H
@@ -41,23 +41,25 @@ extern const uint32_t TILE_ROWS[LOD_R]; /* 64, 64, 8 */
 extern const uint32_t TILE_BINS[LOD_R]; /* 256, 256, 2048 */
 enum { TILE_CELLS = 16384 };
 
-uint8_t lod_count_code(uint64_t n);   /* n < 16 exact; else 16 + 8*log2(n/16) rounded, at most 255 */
+uint8_t lod_count_code(uint64_t n); /* n < 16 exact; else 16 + 8*log2(n/16) rounded, at most 255 */
 uint64_t lod_count_value(uint8_t code);
-uint8_t lod_dur_code(int64_t dur_ns); /* 0: zero length; else 1 + 4*log2(ns), rounded up, so that decode >= the true value */
+uint8_t
+lod_dur_code(int64_t dur_ns); /* 0: zero length; else 1 + 4*log2(ns), rounded up, so that decode >= the true value */
 int64_t lod_dur_value(uint8_t code);
 
 /** Bin width of level `l`: bin0 << (2*l), saturating. */
 int64_t lod_bin_ns(int64_t bin0_ns, unsigned level);
 
 typedef struct tile_key {
-    uint8_t r;         /* R_* */
+    uint8_t r; /* R_* */
     uint8_t level;
     uint32_t group;
     uint32_t row_block; /* first row / TILE_ROWS[r], inside the group */
     uint64_t col;       /* start time / (bin * TILE_BINS[r]) */
 } tile_key;
 
-/* A finished tile. `cells` is TILE_CELLS * LOD_PLANES bytes, valid during the call. `n_events`: events starting in it. */
+/* A finished tile. `cells` is TILE_CELLS * LOD_PLANES bytes, valid during the call. `n_events`: events starting in it.
+ */
 typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, const uint8_t *cells, uint64_t n_events);
 
 typedef struct pyramid_params {

@@ -1,7 +1,7 @@
 /*
- * Readers: one file per input format, behind one table. A reader sniffs the first bytes, takes the decompressed stream in
- * pieces that may be cut anywhere, and pushes into a trace_builder. It never asserts on input.
- * Thread: one reader object per thread.
+ * Readers: one file per input format, behind one table. A reader sniffs the first bytes, takes the decompressed stream
+ * in pieces that may be cut anywhere, and pushes into a trace_builder. It never asserts on input. Thread: one reader
+ * object per thread.
  */
 #ifndef MAREY_READERS_READER_H
 #define MAREY_READERS_READER_H
@@ -17,11 +17,12 @@ typedef struct reader_progress {
 } reader_progress;
 
 /**
- * Read one file (plain, gzip, zstd, or zip with JSON members; told by content) into the builder, which is finished on OK.
+ * Read one file (plain, gzip, zstd, or zip with JSON members; told by content) into the builder, which is finished on
+ * OK.
  *
- * @return OK (losses are in the builder's diag); UNSUPPORTED when it is no trace (one clear sentence in the diag); FORMAT
- *         when it is one but nothing in it can be used; IO; CANCELLED; what the builder's flush returned
- * Memory: one window (256 KiB, up to 16 MiB for one huge record), whatever the file's size.
+ * @return OK (losses are in the builder's diag); UNSUPPORTED when it is no trace (one clear sentence in the diag);
+ * FORMAT when it is one but nothing in it can be used; IO; CANCELLED; what the builder's flush returned Memory: one
+ * window (256 KiB, up to 16 MiB for one huge record), whatever the file's size.
  */
 marey_status reader_read_file(const char *path, trace_builder *b, const reader_progress *progress);
 

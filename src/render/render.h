@@ -32,7 +32,8 @@ const char *renderer_name(const renderer *r); /* GL_RENDERER */
 /** Draw into the current framebuffer, width x height of the list. */
 marey_status renderer_draw(renderer *r, const draw_list *l, text_ctx *t, render_stats *stats, diag *d);
 
-/** Clear and one full-screen shaded pass: the floor that frames are measured against. Finishes (glFinish) before return. */
+/** Clear and one full-screen shaded pass: the floor that frames are measured against. Finishes (glFinish) before
+ * return. */
 marey_status renderer_floor(renderer *r, int width, int height, diag *d);
 void renderer_finish(renderer *r);
 

@@ -1,9 +1,10 @@
 /*
- * The scene: (view, cache snapshot, theme, time) -> draw list + pick table. A pure function of those; what is missing in the
- * cache is asked for and stood in for by coarser data, and the frame says so (`complete`).
+ * The scene: (view, cache snapshot, theme, time) -> draw list + pick table. A pure function of those; what is missing
+ * in the cache is asked for and stood in for by coarser data, and the frame says so (`complete`).
  *
- * Layout of a frame (design px; look.md): bar 44 (name, run, facts, layout switch), overview strip 60, time axis, row labels at the
- * left (tree with arrows, faint host), plot, status line 26. Panels of later issues are absent, their place is the plot's.
+ * Layout of a frame (design px; look.md): bar 44 (name, run, facts, layout switch), overview strip 60, time axis, row
+ * labels at the left (tree with arrows, faint host), plot, status line 26. Panels of later issues are absent, their
+ * place is the plot's.
  *
  * Thread: the drawing thread. Owner: the caller.
  */
@@ -27,28 +28,37 @@ marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, 
 void scene_destroy(scene **s);
 
 typedef struct scene_input {
-    int width_px, height_px; /* device px of the frame */
-    double scale;            /* device px per design px */
+    int width_px, height_px;   /* device px of the frame */
+    double scale;              /* device px per design px */
     double cursor_x, cursor_y; /* device px; negative: none */
-    double frame_ms;         /* of the last frame, for the status line; 0: not shown (headless) */
-    int64_t now_ns;          /* for cross-fades; 0 in headless pictures: no animation */
+    double frame_ms;           /* of the last frame, for the status line; 0: not shown (headless) */
+    int64_t now_ns;            /* for cross-fades; 0 in headless pictures: no animation */
 } scene_input;
 
 typedef struct scene_frame {
-    bool complete;           /* every wanted tile and block was there */
-    size_t n_wanted;         /* that were not */
+    bool complete;               /* every wanted tile and block was there */
+    size_t n_wanted;             /* that were not */
     rect plot, overview, labels; /* device px: where time, overview and row labels lie */
-    double content_px;       /* height of all rows, design px: for scrolling */
+    double content_px;           /* height of all rows, design px: for scrolling */
     size_t n_rows, n_rows_visible;
     size_t n_bands, n_outliers; /* Marey layout */
-    const char *source;      /* "events", "r1 level 3", ...: what the plot was drawn from */
+    const char *source;         /* "events", "r1 level 3", ...: what the plot was drawn from */
 } scene_frame;
 
 /** Build the frame into `l` (begun by the scene). Cost: bounded by the pixels, see docs/. */
 marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_list *l, scene_frame *frame, diag *d);
 
-typedef enum pick_kind { PICK_NONE, PICK_EVENT, PICK_CELL, PICK_BAND, PICK_ROW, PICK_ARROW, PICK_OVERVIEW, PICK_AXIS, PICK_COMMAND }
-    pick_kind;
+typedef enum pick_kind {
+    PICK_NONE,
+    PICK_EVENT,
+    PICK_CELL,
+    PICK_BAND,
+    PICK_ROW,
+    PICK_ARROW,
+    PICK_OVERVIEW,
+    PICK_AXIS,
+    PICK_COMMAND
+} pick_kind;
 
 typedef struct scene_pick {
     pick_kind kind;

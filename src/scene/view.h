@@ -1,6 +1,7 @@
 /*
  * What is being looked at: one plain struct that can be written to JSON and read back, and the camera's algebra.
- * Times are double ns since the run's start: exact to 1/32 ns over 48 hours. Sizes are design px (times `scale` = device px).
+ * Times are double ns since the run's start: exact to 1/32 ns over 48 hours. Sizes are design px (times `scale` =
+ * device px).
  */
 #ifndef MAREY_SCENE_VIEW_H
 #define MAREY_SCENE_VIEW_H
@@ -19,22 +20,23 @@ typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME } view_order;
 enum { VIEW_PATTERN_MAX = 256 };
 
 typedef struct view {
-    double t0_ns, t1_ns;    /* time across the plot, t1 > t0 */
-    double scroll_px;       /* rows' vertical scroll, >= 0 */
-    double row_px;          /* height of a rank's row; 0: fit all rows into the plot */
+    double t0_ns, t1_ns; /* time across the plot, t1 > t0 */
+    double scroll_px;    /* rows' vertical scroll, >= 0 */
+    double row_px;       /* height of a rank's row; 0: fit all rows into the plot */
     view_layout layout;
     view_grouping grouping;
     view_order order;
     theme_id theme;
-    uint64_t selected_row;  /* an event's row; UINT64_MAX: none */
+    uint64_t selected_row;                    /* an event's row; UINT64_MAX: none */
     int64_t selection_t0_ns, selection_t1_ns; /* a selected range; t1 <= t0: none */
-    char rows_pattern[VIEW_PATTERN_MAX]; /* only rows whose label matches (glob, several by comma); "": all */
-    bool show_cpu;          /* CPU threads as rows */
+    char rows_pattern[VIEW_PATTERN_MAX];      /* only rows whose label matches (glob, several by comma); "": all */
+    bool show_cpu;                            /* CPU threads as rows */
     bool show_help;
 } view;
 
 void view_init(view *v, int64_t duration_ns);
-/** Zoom by `factor` (> 1: in) so that the time under `at` (0..1 across the plot) keeps its place. Clamped to 1 ns a pixel... see view_clamp. */
+/** Zoom by `factor` (> 1: in) so that the time under `at` (0..1 across the plot) keeps its place. Clamped to 1 ns a
+ * pixel... see view_clamp. */
 void view_zoom(view *v, double factor, double at);
 void view_pan(view *v, double fraction); /* of the shown range */
 void view_show_range(view *v, double t0_ns, double t1_ns);

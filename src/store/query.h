@@ -14,15 +14,16 @@ typedef struct query_row {
     size_t n_tracks;
 } query_row;
 
-/* One row x bins of answers; arrays of n_bins (share: n_bins x n_shares). Allocated by the query, freed by query_free. */
+/* One row x bins of answers; arrays of n_bins (share: n_bins x n_shares). Allocated by the query, freed by query_free.
+ */
 typedef struct query_result {
-    int64_t *busy_ns;        /* union of the row's events inside the bin */
-    uint64_t *count;         /* events that intersect the bin (a zero-length event intersects the bin of its start) */
-    uint32_t *dominant;      /* the key with the largest share; NO_ID when nothing; ties: the lowest */
-    int64_t *longest_ns;     /* whole duration of the longest event that intersects the bin; -1: none */
-    uint64_t *longest_row;   /* its row; UINT64_MAX */
-    int64_t *share_ns;       /* [bin * n_shares + key]: union of the events of one key inside the bin */
-    uint8_t *severity;       /* highest */
+    int64_t *busy_ns;      /* union of the row's events inside the bin */
+    uint64_t *count;       /* events that intersect the bin (a zero-length event intersects the bin of its start) */
+    uint32_t *dominant;    /* the key with the largest share; NO_ID when nothing; ties: the lowest */
+    int64_t *longest_ns;   /* whole duration of the longest event that intersects the bin; -1: none */
+    uint64_t *longest_row; /* its row; UINT64_MAX */
+    int64_t *share_ns;     /* [bin * n_shares + key]: union of the events of one key inside the bin */
+    uint8_t *severity;     /* highest */
 } query_result;
 
 typedef enum query_key { KEY_CATEGORY, KEY_CLASS } query_key; /* what shares are by */
@@ -43,7 +44,7 @@ void query_free(query_result *results, size_t n);
 
 /** Visit every event of the given tracks that meets [t0, t1), in file order. The visitor returns false to stop. */
 typedef bool (*query_visit)(void *ctx, const store_event_info *e);
-marey_status store_visit(store_file *f, const query_row *row, int64_t t0_ns, int64_t t1_ns, query_visit visit, void *ctx,
-                         diag *d);
+marey_status store_visit(store_file *f, const query_row *row, int64_t t0_ns, int64_t t1_ns, query_visit visit,
+                         void *ctx, diag *d);
 
 #endif

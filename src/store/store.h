@@ -5,12 +5,13 @@
  *   /events/{start,dur,name,class,flags,instance}   columns, chunks of BLOCK_EVENTS rows, shuffle + deflate
  *   /blocks/...                                     one row per block: group, slice, tracks and carried-in events
  *   /lod/r{0,1,2}/...                               tiles (lod/pyramid.h)
- *   /model/...                                      ranks, threads, lanes, tracks, names, categories, steps, groups, ...
- *   /args/..., /links/..., /collectives/..., /counters/...   what hangs on events, by row
+ *   /model/...                                      ranks, threads, lanes, tracks, names, categories, steps, groups,
+ * ... /args/..., /links/..., /collectives/..., /counters/...   what hangs on events, by row
  *
- * A *block* is the next BLOCK_EVENTS events of a rank group by start time, sorted by (track, start). Its carry list names
- * the events of earlier blocks that still run at its t0, so the blocks whose slices meet a window, and the carry list of the
- * first of them, hold every event that meets the window. A *row* is an event's index in /events: block * BLOCK_EVENTS + i.
+ * A *block* is the next BLOCK_EVENTS events of a rank group by start time, sorted by (track, start). Its carry list
+ * names the events of earlier blocks that still run at its t0, so the blocks whose slices meet a window, and the carry
+ * list of the first of them, hold every event that meets the window. A *row* is an event's index in /events: block *
+ * BLOCK_EVENTS + i.
  *
  * Groups come in three kinds: events of 64 ranks; steps of 64 ranks (derived); phases of 64 ranks (derived).
  */
@@ -35,31 +36,33 @@ typedef enum group_kind { GROUP_EVENTS, GROUP_STEPS, GROUP_PHASES } group_kind;
 /* ------------------------------------------------------------------ writing */
 
 typedef struct store_event {
-    int64_t start_ns; /* >= 0, since the run's start */
-    int64_t dur_ns;   /* >= 0 */
-    uint32_t track;   /* into model.tracks (the owner has put it there before) */
-    uint32_t name;    /* into model.names */
+    int64_t start_ns;  /* >= 0, since the run's start */
+    int64_t dur_ns;    /* >= 0 */
+    uint32_t track;    /* into model.tracks (the owner has put it there before) */
+    uint32_t name;     /* into model.names */
     uint32_t instance; /* occurrence of this name on this rank within its step: the k of Marey's "same instance" */
-    uint8_t klass;    /* trace_class */
-    uint8_t flags;    /* EVENT_* */
-    int16_t rank_row; /* 0..63: counts for this rank of the group; -1: does not */
-    const char *args; /* raw JSON object text or NULL; copied */
+    uint8_t klass;     /* trace_class */
+    uint8_t flags;     /* EVENT_* */
+    int16_t rank_row;  /* 0..63: counts for this rank of the group; -1: does not */
+    const char *args;  /* raw JSON object text or NULL; copied */
     uint32_t args_len;
-    uint64_t tag;     /* not 0: on_row is told the event's row */
+    uint64_t tag; /* not 0: on_row is told the event's row */
 } store_event;
 
 typedef struct store_writer store_writer;
 typedef struct store_group store_group;
 
 typedef struct store_options {
-    bool force;            /* replace a target that is not a marey file */
-    pool *workers;         /* compresses blocks and tiles; NULL: on the calling thread */
-    void (*on_row)(void *ctx, uint64_t tag, uint64_t row); /* called on the group's thread, in block order; may be NULL */
+    bool force;    /* replace a target that is not a marey file */
+    pool *workers; /* compresses blocks and tiles; NULL: on the calling thread */
+    void (*on_row)(void *ctx, uint64_t tag,
+                   uint64_t row); /* called on the group's thread, in block order; may be NULL */
     void *on_row_ctx;
 } store_options;
 
-/** Opens an aside file next to `path`; nothing appears at `path` before store_writer_finish(). Errors: IO (not writable, or
- *  a file at `path` that marey did not write and no `force`), with the reason. Thread: groups may run on several threads. */
+/** Opens an aside file next to `path`; nothing appears at `path` before store_writer_finish(). Errors: IO (not
+ * writable, or a file at `path` that marey did not write and no `force`), with the reason. Thread: groups may run on
+ * several threads. */
 marey_status store_writer_create(store_writer **out, const char *path, const store_options *options, diag *d);
 /** Discards everything that is not finished. */
 void store_writer_destroy(store_writer **w);
@@ -68,14 +71,14 @@ typedef struct store_group_params {
     group_kind kind;
     uint32_t first_rank, n_ranks; /* n_ranks <= 64 */
     int64_t duration_ns;
-    uint64_t n_events;            /* expected, for the bin widths */
-    int64_t busy_rank_ns;         /* expected busy time summed over ranks, likewise */
+    uint64_t n_events;    /* expected, for the bin widths */
+    int64_t busy_rank_ns; /* expected busy time summed over ranks, likewise */
 } store_group_params;
 
 /** Begin a group; several may be open at once, each used by one thread. Group ids are dense in order of begin. */
 marey_status store_group_begin(store_writer *w, store_group **out, const store_group_params *params, diag *d);
-/** Events in ascending start order; on one track they must not overlap. `track_row` is the group's dense track number in order
- *  of first use (= trace_track.row). */
+/** Events in ascending start order; on one track they must not overlap. `track_row` is the group's dense track number
+ * in order of first use (= trace_track.row). */
 marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d);
 marey_status store_group_end(store_group **g, diag *d);
 
@@ -110,8 +113,8 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
 
 typedef struct store_file store_file;
 
-/** Errors: IO; FORMAT (not HDF5, not marey's, damaged: says which object); VERSION. Cost: does not depend on the number of
- *  events (directories of blocks and tiles are read; O(100 KB) per 10 M events). */
+/** Errors: IO; FORMAT (not HDF5, not marey's, damaged: says which object); VERSION. Cost: does not depend on the number
+ * of events (directories of blocks and tiles are read; O(100 KB) per 10 M events). */
 marey_status store_open(store_file **out, const char *path, diag *d);
 void store_close(store_file **f);
 const trace_model *store_model(const store_file *f);
@@ -128,12 +131,12 @@ typedef struct store_carry {
 
 typedef struct store_block_info {
     uint32_t group;
-    uint32_t n;               /* events */
-    int64_t t0_ns, t1_ns;     /* slice by start time: every event has start in [t0, t1) */
+    uint32_t n;           /* events */
+    int64_t t0_ns, t1_ns; /* slice by start time: every event has start in [t0, t1) */
     uint64_t first_row;
-    uint32_t n_tracks;        /* tracks present */
-    const uint32_t *tracks;   /* [n_tracks] into model.tracks, ascending */
-    const uint32_t *offsets;  /* [n_tracks + 1] first event of each inside the block */
+    uint32_t n_tracks;       /* tracks present */
+    const uint32_t *tracks;  /* [n_tracks] into model.tracks, ascending */
+    const uint32_t *offsets; /* [n_tracks + 1] first event of each inside the block */
     uint32_t n_carry;
     const store_carry *carry; /* ascending by track */
 } store_block_info;
@@ -142,7 +145,7 @@ typedef struct store_group_info {
     group_kind kind;
     uint32_t first_rank, n_ranks;
     uint32_t n_blocks;
-    const uint32_t *blocks;  /* ascending by time */
+    const uint32_t *blocks; /* ascending by time */
     int64_t bin0_ns[LOD_R];
     uint32_t n_levels[LOD_R]; /* 0: no pyramid of this row level */
     uint32_t n_rows[LOD_R];
@@ -152,9 +155,9 @@ size_t store_n_groups(const store_file *f);
 store_group_info store_group_at(const store_file *f, uint32_t group);
 size_t store_n_blocks(const store_file *f);
 store_block_info store_block(const store_file *f, uint32_t block);
-/** The range of the group's blocks whose slices, or carried events, can meet [t0, t1): blocks[*first .. *first + *n). The
- *  carry list of blocks[*first] completes it (when *n is 0 and the window is non-empty, *carry_block is the block whose
- *  carry list to use: the last one before; UINT32_MAX none). */
+/** The range of the group's blocks whose slices, or carried events, can meet [t0, t1): blocks[*first .. *first + *n).
+ * The carry list of blocks[*first] completes it (when *n is 0 and the window is non-empty, *carry_block is the block
+ * whose carry list to use: the last one before; UINT32_MAX none). */
 void store_blocks_in(const store_file *f, uint32_t group, int64_t t0_ns, int64_t t1_ns, uint32_t *first, uint32_t *n);
 
 /* Decoded columns of one block; arrays of BLOCK_EVENTS, only the wanted ones are filled. */
@@ -195,8 +198,8 @@ marey_status store_read_args(store_file *f, uint64_t row, strbuf *out, diag *d);
 /** Links from and to a row, up to `cap`. */
 marey_status store_read_links(store_file *f, uint64_t row, store_link *out, size_t cap, size_t *n, diag *d);
 /** The collective arguments of a row; *found false when it has none. Strings live as long as the file. */
-marey_status store_read_collective(store_file *f, uint64_t row, store_collective *c, const char **what, const char **dtype,
-                                   bool *found, diag *d);
+marey_status store_read_collective(store_file *f, uint64_t row, store_collective *c, const char **what,
+                                   const char **dtype, bool *found, diag *d);
 marey_status store_read_samples(store_file *f, uint32_t counter, store_sample **samples, size_t *n, diag *d);
 
 /** Sizes of the parts, for `marey info`. */

@@ -1,10 +1,10 @@
 /*
  * The trace builder: what a reader pushes into. One builder takes one input file; it knows nothing of HDF5 or pixels.
  *
- * The reader registers threads and names once (both cheap to repeat) and pushes events in any order. Events are gathered in
- * chunks of TRACE_CHUNK_EVENTS columns; a full chunk goes to the owner's `flush`, so memory stays bounded whatever the size
- * of the input. Names are interned as raw bytes of the input; decoding (JSON escapes, UTF-8) happens once per unique name in
- * trace_builder_finish(), by the reader's `decode`.
+ * The reader registers threads and names once (both cheap to repeat) and pushes events in any order. Events are
+ * gathered in chunks of TRACE_CHUNK_EVENTS columns; a full chunk goes to the owner's `flush`, so memory stays bounded
+ * whatever the size of the input. Names are interned as raw bytes of the input; decoding (JSON escapes, UTF-8) happens
+ * once per unique name in trace_builder_finish(), by the reader's `decode`.
  *
  * Times are the input's own, in ns. Thread: one builder per thread. Owner: the caller.
  */
@@ -27,13 +27,13 @@ enum { TRACE_CHUNK_EVENTS = 65536 };
 typedef struct trace_chunk {
     size_t n;
     int64_t *start_ns;
-    int64_t *dur_ns;         /* >= 0; EVENT_UNFINISHED is set where the end is unknown (0 then) */
-    uint32_t *thread;        /* builder's thread id */
-    uint32_t *name;          /* builder's name id */
-    uint64_t *correlation;   /* 0: none */
-    uint64_t *external_id;   /* 0: none; kept for the link between kernels, operators and execution traces */
+    int64_t *dur_ns;       /* >= 0; EVENT_UNFINISHED is set where the end is unknown (0 then) */
+    uint32_t *thread;      /* builder's thread id */
+    uint32_t *name;        /* builder's name id */
+    uint64_t *correlation; /* 0: none */
+    uint64_t *external_id; /* 0: none; kept for the link between kernels, operators and execution traces */
     uint32_t *args_len;
-    uint8_t *flags;          /* EVENT_* of trace/model.h */
+    uint8_t *flags; /* EVENT_* of trace/model.h */
     char *args;
     size_t n_args, cap_args;
 } trace_chunk;
@@ -50,41 +50,42 @@ typedef struct trace_event_in {
     uint8_t flags;
 } trace_event_in;
 
-/* A kernel's or operator's collective arguments; one per event that has them, joined to the event by its order number. */
+/* A kernel's or operator's collective arguments; one per event that has them, joined to the event by its order number.
+ */
 typedef struct trace_collective_in {
-    uint64_t event;      /* order number of the event in this builder (0, 1, ... as pushed) */
-    uint32_t what;       /* string id ("allreduce") in `strings`; NO_ID */
-    uint32_t group;      /* string id of the process group's name; NO_ID */
-    uint32_t group_desc; /* NO_ID */
-    uint32_t group_ranks; /* string id of the raw "[0, 1]"; NO_ID */
-    uint32_t dtype;      /* NO_ID */
+    uint64_t event;                    /* order number of the event in this builder (0, 1, ... as pushed) */
+    uint32_t what;                     /* string id ("allreduce") in `strings`; NO_ID */
+    uint32_t group;                    /* string id of the process group's name; NO_ID */
+    uint32_t group_desc;               /* NO_ID */
+    uint32_t group_ranks;              /* string id of the raw "[0, 1]"; NO_ID */
+    uint32_t dtype;                    /* NO_ID */
     int64_t in_elements, out_elements; /* -1: unknown */
-    int64_t group_size;  /* -1 */
-    int64_t seq;         /* -1 */
+    int64_t group_size;                /* -1 */
+    int64_t seq;                       /* -1 */
 } trace_collective_in;
 
 typedef enum trace_flow_phase { FLOW_START, FLOW_STEP, FLOW_END } trace_flow_phase;
 
 typedef struct trace_flow_in {
     int64_t ts_ns;
-    uint64_t id;     /* the number, or a hash of the text */
+    uint64_t id; /* the number, or a hash of the text */
     uint32_t thread;
-    uint32_t kind;   /* string id of cat (or of the name where there is no cat) in `strings` */
-    uint8_t phase;   /* trace_flow_phase */
+    uint32_t kind;        /* string id of cat (or of the name where there is no cat) in `strings` */
+    uint8_t phase;        /* trace_flow_phase */
     bool binds_enclosing; /* bp: "e", and every start and step */
 } trace_flow_in;
 
 typedef struct trace_sample_in {
     int64_t ts_ns;
-    uint32_t thread; /* a thread with the sample's pid */
+    uint32_t thread;  /* a thread with the sample's pid */
     uint32_t counter; /* string id of "name/series" in `strings` */
     double value;
 } trace_sample_in;
 
 typedef struct trace_thread_in {
-    const char *pid, *tid; /* as written, without quotes; builder's arena */
-    uint32_t pid_id;       /* index of the process among this builder's processes */
-    uint32_t name, process_name, labels; /* string ids or NO_ID */
+    const char *pid, *tid;                  /* as written, without quotes; builder's arena */
+    uint32_t pid_id;                        /* index of the process among this builder's processes */
+    uint32_t name, process_name, labels;    /* string ids or NO_ID */
     int64_t sort_index, process_sort_index; /* INT64_MIN: none */
     uint64_t n_events;
 } trace_thread_in;
@@ -97,12 +98,12 @@ typedef struct trace_name_in {
 
 /* Facts of the file that matter for the run; strings are string ids, NO_ID where unknown. */
 typedef struct trace_facts {
-    const char *format;        /* "kineto" or "chrome" */
-    int64_t rank, world_size;  /* -1: not stated */
-    int64_t base_epoch_ns;     /* added to times for the epoch; 0 */
+    const char *format;       /* "kineto" or "chrome" */
+    int64_t rank, world_size; /* -1: not stated */
+    int64_t base_epoch_ns;    /* added to times for the epoch; 0 */
     uint32_t backend, host, device_name;
-    uint32_t schema_version;   /* 0: none */
-    char *groups_json;         /* raw pg_config array text (at most 1 MiB), owned; NULL */
+    uint32_t schema_version; /* 0: none */
+    char *groups_json;       /* raw pg_config array text (at most 1 MiB), owned; NULL */
     bool is_kineto;
 } trace_facts;
 
@@ -110,14 +111,15 @@ typedef marey_status (*trace_flush_fn)(void *ctx, trace_chunk *chunk);
 
 typedef struct trace_builder {
     /* set by the owner before use */
-    trace_flush_fn flush; /* takes what is in the chunk; may swap its arrays for others of the same size; NULL: drop (benches) */
+    trace_flush_fn
+        flush; /* takes what is in the chunk; may swap its arrays for others of the same size; NULL: drop (benches) */
     void *flush_ctx;
     diag *diag;
-    uint32_t file;        /* diag_file() id */
-    const char *path;     /* for messages */
+    uint32_t file;    /* diag_file() id */
+    const char *path; /* for messages */
     /* the result, filled while reading */
     trace_facts facts;
-    intern strings;       /* decoded names, categories, groups: valid UTF-8 after finish */
+    intern strings; /* decoded names, categories, groups: valid UTF-8 after finish */
     trace_thread_in *threads;
     trace_name_in *names;
     trace_collective_in *collectives;
@@ -126,8 +128,8 @@ typedef struct trace_builder {
     size_t n_threads, n_names, n_collectives, n_flows, n_samples;
     size_t cap_threads, cap_names, cap_collectives, cap_flows, cap_samples;
     uint32_t n_processes;
-    uint64_t n_events;    /* pushed */
-    uint64_t n_ac2g_flows; /* launch flows that repeat the correlation: counted, not kept */
+    uint64_t n_events;         /* pushed */
+    uint64_t n_ac2g_flows;     /* launch flows that repeat the correlation: counted, not kept */
     int64_t first_ns, last_ns; /* extent of the events */
     /* private */
     trace_chunk chunk;
@@ -154,8 +156,8 @@ void trace_builder_sample(trace_builder *b, const trace_sample_in *s);
 
 /** Decodes one raw string into clean UTF-8; counts what it replaces. */
 typedef void (*trace_decode_fn)(void *ctx, const char *raw, size_t n, strbuf *out);
-/** Flush the rest, decode the strings, merge names that became equal (ids in flushed chunks stay valid: names and strings
- *  keep their ids; equal ones simply hold equal text). */
+/** Flush the rest, decode the strings, merge names that became equal (ids in flushed chunks stay valid: names and
+ * strings keep their ids; equal ones simply hold equal text). */
 marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void *ctx);
 
 #endif
