@@ -190,6 +190,8 @@ typedef struct trace_model {
     const char *name;       /* of the run: from the folder or file */
     int64_t start_epoch_ns; /* input time of the run's start */
     int64_t duration_ns;
+    int64_t view_start_ns, view_end_ns; /* where the bulk of the events lies: what a first picture shows. Equal to the whole
+                                           run unless some events lie years away from the others */
     uint64_t n_events; /* without derived ones */
     uint64_t n_links, n_collectives, n_samples;
     trace_rank *ranks;
