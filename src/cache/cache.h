@@ -68,12 +68,18 @@ const cache_block *cache_get_block(cache *c, uint32_t block, int urgency);
 const cache_tile *cache_get_tile(cache *c, uint32_t tile, int urgency);
 /** Look without asking for it. */
 const cache_tile *cache_peek_tile(cache *c, uint32_t tile);
+const cache_block *cache_peek_block(cache *c, uint32_t block);
 bool cache_failed(const cache *c, bool is_tile, uint32_t id);
 
 /** Load one queued request on this thread. false: nothing queued. */
 bool cache_step(cache *c);
-/** Wait until something arrived or nothing is in flight, at most `timeout_ms`. */
+/** Wait until something arrived since cache_begin_frame or nothing is in flight, at most `timeout_ms`. Without loader threads it
+ *  returns at once. */
 void cache_wait(cache *c, int timeout_ms);
+/** Load all that is queued and wait for all that is in flight, with or without loader threads. Cost: one read per request. */
+void cache_settle(cache *c);
+/** Move what loading complained about since the last call into `d`: one error per failed key. */
+void cache_take_errors(cache *c, diag *d);
 
 typedef struct cache_stats {
     size_t bytes, n_blocks, n_tiles, n_queued, n_loading, n_failed;
