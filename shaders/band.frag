@@ -1,0 +1,19 @@
+#version 330 core
+#include "lib/coverage.glsl"
+layout(origin_upper_left) in vec4 gl_FragCoord;
+flat in vec4 v_colour;
+flat in vec4 v_edges;
+flat in vec4 v_soft;
+flat in vec4 v_range;
+out vec4 o_colour;
+
+void main()
+{
+    vec2 p = gl_FragCoord.xy;
+    vec2 x = v_edges.xy + v_edges.zw * (p.y - v_range.x);
+    float grow = 0.5 * max(v_soft.z - (x.y - x.x), 0.0);
+    vec2 in_edges = clamp((vec2(p.x - x.x, x.y - p.x) + grow) * v_soft.xy + 0.5, 0.0, 1.0);
+    float cover = max(in_edges.x + in_edges.y - 1.0, 0.0) * overlap(p.y, v_range.x, v_range.y);
+    cover *= step(v_range.z, p.x) * step(p.x, v_range.w);
+    o_colour = v_colour * cover;
+}

@@ -1,0 +1,15 @@
+#version 330 core
+layout(origin_upper_left) in vec4 gl_FragCoord;
+uniform sampler2DArray u_atlas;
+flat in vec4 v_colour;
+flat in ivec3 v_shift;
+flat in float v_boost;
+out vec4 o_colour;
+
+void main()
+{
+    float cover = texelFetch(u_atlas, ivec3(ivec2(gl_FragCoord.xy) + v_shift.xy, v_shift.z), 0).r;
+    cover += v_boost * cover * (1.0 - cover);
+    float alpha = v_colour.a * cover;
+    o_colour = vec4(v_colour.rgb * alpha, alpha);
+}

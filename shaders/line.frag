@@ -1,0 +1,24 @@
+#version 330 core
+#include "lib/coverage.glsl"
+layout(origin_upper_left) in vec4 gl_FragCoord;
+flat in vec4 v_colour;
+flat in vec4 v_clip;
+flat in vec4 v_axis;
+flat in vec3 v_style;
+out vec4 o_colour;
+
+float dashes(float along, float dash)
+{
+    float m = mod(along, 2.0 * dash);
+    return overlap(m, 0.0, dash) + overlap(m, 2.0 * dash, 3.0 * dash);
+}
+
+void main()
+{
+    vec2 p = gl_FragCoord.xy - v_axis.xy;
+    float along = dot(p, v_axis.zw);
+    float across = dot(p, vec2(-v_axis.w, v_axis.z));
+    float cover = overlap(along, 0.0, v_style.x) * overlap(across, -v_style.y, v_style.y);
+    cover *= v_style.z > 0.0 ? dashes(along, v_style.z) : 1.0;
+    o_colour = v_colour * cover * inside(gl_FragCoord.xy, v_clip);
+}

@@ -1,0 +1,377 @@
+#include "render/pack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const size_t item_sizes[PACK_COUNT] = {
+    [PACK_FLAT] = sizeof(pack_flat),   [PACK_ROUND] = sizeof(pack_round), [PACK_STRIP] = sizeof(pack_strip),
+    [PACK_BAND] = sizeof(pack_band),   [PACK_LINE] = sizeof(pack_line),   [PACK_TRI] = sizeof(pack_tri),
+    [PACK_GLYPH] = sizeof(pack_glyph),
+};
+
+size_t pack_item_size(pack_kind kind)
+{
+    return item_sizes[kind];
+}
+
+void pack_deinit(pack *p)
+{
+    for (int i = 0; i < PACK_COUNT; i++) {
+        free(p->arrays[i].items);
+    }
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- arrays and batches ---- */
+
+static void *push(pack *p, pack_kind kind)
+{
+    pack_array *a = &p->arrays[kind];
+    if (a->n == a->cap) {
+        a->cap = a->cap ? a->cap * 2 : 256;
+        a->items = mem_realloc_array(a->items, a->cap, item_sizes[kind]);
+    }
+    return (char *)a->items + a->n++ * item_sizes[kind];
+}
+
+/* The batch that instances of `kind` join now: the open one, or a new one. */
+static pack_batch *batch_of(pack *p, pack_kind kind)
+{
+    pack_batch *last = p->n_batches > 0 ? &p->batches[p->n_batches - 1] : NULL;
+    if (last && last->kind == kind && last->first + last->n == p->arrays[kind].n) {
+        return last;
+    }
+    MAREY_ASSERT(p->n_batches < PACK_MAX_BATCHES);
+    p->batches[p->n_batches] = (pack_batch){.kind = kind, .first = (uint32_t)p->arrays[kind].n};
+    return &p->batches[p->n_batches++];
+}
+
+static void *add(pack *p, pack_kind kind, bool blend)
+{
+    pack_batch *b = batch_of(p, kind);
+    b->n++;
+    b->blend = b->blend || blend;
+    return push(p, kind);
+}
+
+/* ---- boxes ---- */
+
+static int16_t whole(float v)
+{
+    float r = floorf(v + 0.5F);
+    return (int16_t)(r > 32767 ? 32767 : (r > -32768 ? r : -32768));
+}
+
+static int16_t low(int16_t a, int16_t b)
+{
+    return a < b ? a : b;
+}
+
+static int16_t high(int16_t a, int16_t b)
+{
+    return a > b ? a : b;
+}
+
+static pack_box box_between(float x0, float y0, float x1, float y1)
+{
+    return (pack_box){whole(x0), whole(y0), whole(x1), whole(y1)};
+}
+
+static pack_box cut_box(pack_box a, pack_box b)
+{
+    return (pack_box){high(a.x0, b.x0), high(a.y0, b.y0), low(a.x1, b.x1), low(a.y1, b.y1)};
+}
+
+static bool is_empty(pack_box b)
+{
+    return b.x0 >= b.x1 || b.y0 >= b.y1;
+}
+
+static pack_box clip_box(const draw_list *l, uint16_t clip)
+{
+    if (clip >= l->n_clips) {
+        return (pack_box){0, 0, 0, 0};
+    }
+    rect r = l->clips[clip];
+    return box_between(r.x, r.y, r.x + r.w, r.y + r.h);
+}
+
+/* The sum of finite numbers is finite, and of anything else it is not (but for an overflow, which may go too). */
+static bool finite_rect(rect r)
+{
+    return isfinite(r.x + r.y + r.w + r.h);
+}
+
+/* ---- quads ---- */
+
+static bool is_whole(float v)
+{
+    return fabsf(v - floorf(v + 0.5F)) < 1.0F / 512;
+}
+
+static bool is_flat(const draw_quad *q)
+{
+    bool square = q->radius < 0.25F && (q->border_width <= 0 || q->border.a == 0);
+    return square && is_whole(q->r.x) && is_whole(q->r.y) && is_whole(q->r.x + q->r.w) && is_whole(q->r.y + q->r.h);
+}
+
+static bool is_visible(const draw_quad *q)
+{
+    bool has_border = q->border_width > 0 && q->border.a > 0;
+    return finite_rect(q->r) && isfinite(q->radius + q->border_width) && (q->fill.a > 0 || has_border);
+}
+
+static void add_flat(pack *p, const draw_list *l, const draw_quad *q)
+{
+    pack_box box = box_between(q->r.x, q->r.y, q->r.x + q->r.w, q->r.y + q->r.h);
+    box = cut_box(box, clip_box(l, q->clip));
+    if (!is_empty(box)) {
+        *(pack_flat *)add(p, PACK_FLAT, q->fill.a < 255) = (pack_flat){box, q->fill};
+    }
+}
+
+static void add_round(pack *p, const draw_list *l, const draw_quad *q)
+{
+    pack_box box = box_between(floorf(q->r.x), floorf(q->r.y), ceilf(q->r.x + q->r.w), ceilf(q->r.y + q->r.h));
+    box = cut_box(box, clip_box(l, q->clip));
+    if (is_empty(box) || q->r.w <= 0 || q->r.h <= 0) {
+        return;
+    }
+    pack_round r = {.box = box, .half_w = q->r.w / 2, .half_h = q->r.h / 2, .fill = q->fill, .border = q->border};
+    r.centre_x = q->r.x + r.half_w;
+    r.centre_y = q->r.y + r.half_h;
+    r.radius = fmaxf(fminf(q->radius, fminf(r.half_w, r.half_h)), 0);
+    r.border_width = q->border.a > 0 || q->border_width <= 0 ? fmaxf(q->border_width, 0) : 0;
+    *(pack_round *)add(p, PACK_ROUND, true) = r;
+}
+
+/*
+ * Most quads are plain rectangles on whole pixels, which cost next to nothing to fill; the others need a distance per
+ * pixel. A layer usually begins with its surfaces and ends with plain marks: these two stretches are drawn plainly,
+ * what lies between them by the general program, so that the order holds with at most three draw calls.
+ */
+static void pack_quads(pack *p, const draw_list *l, uint8_t layer)
+{
+    size_t first = l->n_quads;
+    size_t last = 0;
+    for (size_t i = 0; i < l->n_quads; i++) {
+        if (l->quads[i].layer == layer && !is_flat(&l->quads[i])) {
+            first = first < i ? first : i;
+            last = i;
+        }
+    }
+    for (size_t i = 0; i < l->n_quads; i++) {
+        const draw_quad *q = &l->quads[i];
+        if (q->layer != layer || !is_visible(q)) {
+            continue;
+        }
+        if (i < first || i > last) {
+            add_flat(p, l, q);
+        } else {
+            add_round(p, l, q);
+        }
+    }
+}
+
+/* ---- strips, bands, triangles ---- */
+
+static void pack_strips(pack *p, const draw_list *l, uint8_t layer)
+{
+    for (size_t i = 0; i < l->n_strips; i++) {
+        const draw_strip *s = &l->strips[i];
+        bool inside = s->first_cell <= l->n_cells && s->n_cells <= l->n_cells - s->first_cell;
+        if (s->layer != layer || !inside || !finite_rect(s->r)) {
+            continue;
+        }
+        float x = floorf(s->r.x + 0.5F);
+        float y = floorf(s->r.y + 0.5F);
+        float bottom = fmaxf(floorf(s->r.y + s->r.h + 0.5F), y + 1);
+        pack_box box = cut_box(box_between(x, y, x + (float)s->n_cells, bottom), clip_box(l, s->clip));
+        if (!is_empty(box)) {
+            *(pack_strip *)add(p, PACK_STRIP, true) =
+                (pack_strip){box, x, bottom, bottom - y, s->first_cell, s->full_height};
+        }
+    }
+}
+
+static void pack_bands(pack *p, const draw_list *l, uint8_t layer)
+{
+    for (size_t i = 0; i < l->n_bands; i++) {
+        const draw_band *b = &l->bands[i];
+        bool finite = isfinite(b->y_top + b->y_bottom + b->x0 + b->x1 + b->x2 + b->x3);
+        if (b->layer != layer || b->fill.a == 0 || !finite || b->y_bottom <= b->y_top) {
+            continue;
+        }
+        pack_box clip = clip_box(l, b->clip);
+        pack_box around =
+            box_between(fminf(b->x0, b->x2) - 2, floorf(b->y_top), fmaxf(b->x1, b->x3) + 2, ceilf(b->y_bottom));
+        if (!is_empty(cut_box(around, clip))) {
+            *(pack_band *)add(p, PACK_BAND, true) =
+                (pack_band){b->y_top, b->y_bottom, b->x0, b->x1, b->x2, b->x3, b->fill, clip};
+        }
+    }
+}
+
+static float least(const float v[3])
+{
+    return fminf(fminf(v[0], v[1]), v[2]);
+}
+
+static float most(const float v[3])
+{
+    return fmaxf(fmaxf(v[0], v[1]), v[2]);
+}
+
+static void pack_tris(pack *p, const draw_list *l, uint8_t layer)
+{
+    for (size_t i = 0; i < l->n_tris; i++) {
+        const draw_tri *t = &l->tris[i];
+        const float *x = t->x;
+        const float *y = t->y;
+        if (t->layer != layer || t->fill.a == 0 || !isfinite(x[0] + x[1] + x[2] + y[0] + y[1] + y[2])) {
+            continue;
+        }
+        pack_box box = box_between(floorf(least(x)), floorf(least(y)), ceilf(most(x)), ceilf(most(y)));
+        box = cut_box(box, clip_box(l, t->clip));
+        float area = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
+        int b = area > 0 ? 1 : 2; /* the shader wants them clockwise on the screen */
+        if (!is_empty(box) && area != 0) {
+            *(pack_tri *)add(p, PACK_TRI, true) = (pack_tri){box, x[0], y[0], x[b], y[b], x[3 - b], y[3 - b], t->fill};
+        }
+    }
+}
+
+/* ---- lines ---- */
+
+static bool is_axis_line(const draw_line *line)
+{
+    bool axis = line->x0 == line->x1 || line->y0 == line->y1;
+    return axis && line->width >= 1 && is_whole(line->width);
+}
+
+/* An axis-parallel line of whole width covers whole pixels: its box. */
+static pack_box line_box(const draw_line *line)
+{
+    float w = floorf(line->width + 0.5F);
+    if (line->x0 == line->x1) {
+        float x = floorf(line->x0 - w / 2 + 0.5F);
+        return box_between(x, fminf(line->y0, line->y1), x + w, fmaxf(line->y0, line->y1));
+    }
+    float y = floorf(line->y0 - w / 2 + 0.5F);
+    return box_between(fminf(line->x0, line->x1), y, fmaxf(line->x0, line->x1), y + w);
+}
+
+/* The same line with its ends and its middle where the box says. */
+static draw_line snap_line(const draw_line *line)
+{
+    draw_line out = *line;
+    pack_box box = line_box(line);
+    bool upright = line->x0 == line->x1;
+    bool forward = line->x0 <= line->x1 && line->y0 <= line->y1;
+    float x0 = upright ? (box.x0 + box.x1) / 2.0F : box.x0;
+    float x1 = upright ? x0 : box.x1;
+    float y0 = upright ? box.y0 : (box.y0 + box.y1) / 2.0F;
+    float y1 = upright ? box.y1 : y0;
+    out.x0 = forward ? x0 : x1;
+    out.x1 = forward ? x1 : x0;
+    out.y0 = forward ? y0 : y1;
+    out.y1 = forward ? y1 : y0;
+    return out;
+}
+
+static void add_general_line(pack *p, const draw_list *l, const draw_line *line)
+{
+    draw_line n = is_axis_line(line) ? snap_line(line) : *line;
+    pack_box clip = clip_box(l, line->clip);
+    float margin = n.width / 2 + 1;
+    pack_box around = box_between(fminf(n.x0, n.x1) - margin, fminf(n.y0, n.y1) - margin, fmaxf(n.x0, n.x1) + margin,
+                                  fmaxf(n.y0, n.y1) + margin);
+    if (!is_empty(cut_box(around, clip))) {
+        *(pack_line *)add(p, PACK_LINE, true) =
+            (pack_line){n.x0, n.y0, n.x1, n.y1, n.width, fmaxf(n.dash, 0), n.colour, clip};
+    }
+}
+
+static void add_flat_line(pack *p, const draw_list *l, const draw_line *line)
+{
+    pack_box box = cut_box(line_box(line), clip_box(l, line->clip));
+    if (!is_empty(box)) {
+        *(pack_flat *)add(p, PACK_FLAT, line->colour.a < 255) = (pack_flat){box, line->colour};
+    }
+}
+
+/* As with quads: plain ones first by the plain program, from the first other one on all by the general program. */
+static void pack_lines(pack *p, const draw_list *l, uint8_t layer)
+{
+    bool general = false;
+    for (size_t i = 0; i < l->n_lines; i++) {
+        const draw_line *line = &l->lines[i];
+        bool finite = isfinite(line->x0 + line->y0 + line->x1 + line->y1 + line->width + line->dash);
+        if (line->layer != layer || line->colour.a == 0 || !finite || line->width <= 0) {
+            continue;
+        }
+        general = general || line->dash > 0 || !is_axis_line(line);
+        if (general) {
+            add_general_line(p, l, line);
+        } else {
+            add_flat_line(p, l, line);
+        }
+    }
+}
+
+/* ---- glyphs ---- */
+
+static void add_glyph(pack *p, pack_box clip, const draw_glyph *g, text_glyph at, rgba colour)
+{
+    float x = floorf(g->x) + at.left;
+    float y = g->y - at.top;
+    pack_box whole_box = box_between(x, y, x + at.w, y + at.h);
+    pack_box box = cut_box(whole_box, clip);
+    if (is_empty(box)) {
+        return;
+    }
+    pack_glyph out = {.box = box, .page = at.page, .colour = colour};
+    out.x = (uint16_t)(at.x + (box.x0 - whole_box.x0));
+    out.y = (uint16_t)(at.y + (box.y0 - whole_box.y0));
+    *(pack_glyph *)add(p, PACK_GLYPH, true) = out;
+}
+
+static void pack_glyphs(pack *p, const draw_list *l, text_ctx *t, uint8_t layer)
+{
+    for (size_t i = 0; i < l->n_runs; i++) {
+        const draw_run *r = &l->runs[i];
+        bool inside = r->first_glyph <= l->n_glyphs && r->n_glyphs <= l->n_glyphs - r->first_glyph;
+        if (r->layer != layer || r->colour.a == 0 || !inside) {
+            continue;
+        }
+        pack_box clip = clip_box(l, r->clip);
+        const draw_glyph *g = l->glyphs + r->first_glyph;
+        for (uint32_t k = 0; k < r->n_glyphs && !is_empty(clip); k++) {
+            text_glyph at = text_atlas_glyph(t, g[k].glyph);
+            if (at.w > 0 && isfinite(g[k].x + g[k].y)) {
+                add_glyph(p, clip, &g[k], at, r->colour);
+            }
+        }
+    }
+}
+
+void pack_build(pack *p, const draw_list *l, text_ctx *t)
+{
+    p->n_batches = 0;
+    for (int i = 0; i < PACK_COUNT; i++) {
+        p->arrays[i].n = 0;
+    }
+    for (uint8_t layer = 0; layer < LAYER_COUNT; layer++) {
+        pack_quads(p, l, layer);
+        pack_strips(p, l, layer);
+        pack_bands(p, l, layer);
+        pack_lines(p, l, layer);
+        pack_tris(p, l, layer);
+        if (t) {
+            pack_glyphs(p, l, t, layer);
+        }
+    }
+}
