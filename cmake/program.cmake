@@ -1,16 +1,17 @@
 # The program. Without the viewer it converts, reports and queries on a machine without any OpenGL library.
 set(MAREY_APP_DEPS trace lod store convert synth cache readers)
 set(MAREY_APP_LIBS "")
+set(MAREY_APP_EXCLUDE "")
 if(MAREY_VIEWER)
     list(APPEND MAREY_APP_DEPS draw text render scene)
     list(APPEND MAREY_APP_LIBS PkgConfig::GLFW PkgConfig::EGL)
-endif()
-marey_add_room(app DEPS ${MAREY_APP_DEPS} LIBS ${MAREY_APP_LIBS})
-if(MAREY_VIEWER)
-    target_compile_definitions(marey-app PRIVATE MAREY_VIEWER=1)
 else()
-    target_compile_definitions(marey-app PRIVATE MAREY_VIEWER=0)
+    # What draws: the files of src/app that need the rooms of viewer.cmake.
+    set(MAREY_APP_EXCLUDE "/(session|actions|pointer|window|look|settle|zoom_script|cmd_open|cmd_render|cmd_bench)\\.c$")
 endif()
+marey_add_room(app DEPS ${MAREY_APP_DEPS} LIBS ${MAREY_APP_LIBS} EXCLUDE ${MAREY_APP_EXCLUDE})
+target_compile_definitions(marey-app PUBLIC
+    MAREY_VIEWER=$<BOOL:${MAREY_VIEWER}> MAREY_PROGRAM_VERSION="${PROJECT_VERSION}")
 add_executable(marey src/app/main.c)
 target_link_libraries(marey PRIVATE marey-app)
 install(TARGETS marey)

@@ -1,6 +1,6 @@
 # One declaration per room: which rooms it may include, and what it links from outside.
 #
-#   marey_add_room(NAME DEPS room... LIBS target...)
+#   marey_add_room(NAME DEPS room... LIBS target... [EXCLUDE regex])
 #
 # The rooms are the folders of src/. A room's library links only its DEPS, so a forbidden call fails to link; the
 # same table goes to build/rooms.txt, where tests/arch reads it and checks every #include line against it.
@@ -10,9 +10,12 @@ set(MAREY_ROOMS_FILE "${CMAKE_BINARY_DIR}/rooms.txt")
 file(WRITE "${MAREY_ROOMS_FILE}" "")
 
 function(marey_add_room name)
-    cmake_parse_arguments(ROOM "" "" "DEPS;LIBS" ${ARGN})
+    cmake_parse_arguments(ROOM "" "" "DEPS;LIBS;EXCLUDE" ${ARGN})
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.c")
     list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+    if(ROOM_EXCLUDE)
+        list(FILTER sources EXCLUDE REGEX "${ROOM_EXCLUDE}")
+    endif()
     add_library(marey-${name} STATIC ${sources})
     target_include_directories(marey-${name} PUBLIC "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include")
     target_link_libraries(marey-${name} PUBLIC marey-flags)
