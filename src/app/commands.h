@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2 };
 
@@ -33,7 +34,7 @@ extern const size_t N_COMMANDS;
 
 /** NULL when there is none of this name. */
 const command *command_find(const char *name);
-/** The menu of all commands, on standard output. */
-void commands_print_menu(void);
+/** The menu of all commands. */
+void commands_print_menu(FILE *out);
 
 #endif
