@@ -58,9 +58,11 @@ typedef struct tile_key {
     uint64_t col;       /* start time / (bin * TILE_BINS[r]) */
 } tile_key;
 
-/* A finished tile. `cells` is TILE_CELLS * LOD_PLANES bytes, valid during the call. `n_events`: events starting in it.
- */
-typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, const uint8_t *cells, uint64_t n_events);
+/* What the build hands over. `cells` not NULL: one finished tile of TILE_CELLS * LOD_PLANES bytes, valid during the
+ * call, n_cols is 1. `cells` NULL: the tiles of n_cols columns from key->col are not worth storing, because reading the
+ * few events is cheaper. `n_events`: events starting in it. */
+typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, uint64_t n_cols, const uint8_t *cells,
+                                     uint64_t n_events);
 
 typedef struct pyramid_params {
     uint32_t group;
@@ -85,7 +87,8 @@ void pyramid_destroy(pyramid **p);
  */
 marey_status pyramid_add(pyramid *p, uint32_t track_row, int rank, int64_t start_ns, int64_t dur_ns, trace_class klass,
                          uint8_t severity);
-/** Emit what is open. The levels that got at least one tile: *n_levels[r]. Memory stays below 100 MiB on the way. */
+/** Emit what is open. *n_levels[r]: levels of the row level, 0 where it has no events. The top level covers the run in
+ * one column and is always stored; below it every tile with an event is emitted, stored or left out. */
 marey_status pyramid_finish(pyramid *p, uint32_t n_levels[LOD_R]);
 
 #endif

@@ -1,0 +1,195 @@
+/* Cells: exact sums, their merging, and the bytes that they become. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "lod/internal.h"
+
+void lod_cell_clear(const lod_axis *a, lod_cell *c, uint64_t bin)
+{
+    memset(c, 0, a->cell_bytes);
+    c->bin = bin;
+    c->is_open = true;
+}
+
+void lod_cell_merge(const lod_axis *a, lod_cell *into, const lod_cell *c, int64_t times)
+{
+    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+        unsigned k = (unsigned)__builtin_ctz(m);
+        into->class_ns[k] += c->class_ns[k] * times;
+    }
+    for (unsigned s = 0; s < a->n_sub; s++) {
+        into->busy_ns[s] += c->busy_ns[s] * times;
+    }
+    into->count += c->count * (uint64_t)times;
+    into->mask |= c->mask;
+    into->subs |= c->subs;
+    into->severity = into->severity > c->severity ? into->severity : c->severity;
+    into->longest_ns = into->longest_ns > c->longest_ns ? into->longest_ns : c->longest_ns;
+}
+
+void lod_cell_scale(const lod_axis *a, lod_cell *c, int64_t times)
+{
+    for (unsigned k = 0; k < CLASS_COUNT; k++) {
+        c->class_ns[k] *= times;
+    }
+    for (unsigned s = 0; s < a->n_sub; s++) {
+        c->busy_ns[s] *= times;
+    }
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void lod_cell_add(lod_cell *c, const lod_active *e, int64_t lo_ns, int64_t hi_ns)
+{
+    int64_t end = e->end_ns < hi_ns ? e->end_ns : hi_ns;
+    int64_t busy = end - larger(e->busy_from_ns, lo_ns);
+    int64_t of_class = end - larger(e->class_from_ns, lo_ns);
+    c->mask |= (uint16_t)(1U << e->klass);
+    c->subs |= (uint8_t)(1U << e->sub);
+    c->busy_ns[e->sub] += larger(busy, 0);
+    c->class_ns[e->klass] += larger(of_class, 0);
+    c->severity = c->severity > e->severity ? c->severity : e->severity;
+    c->longest_ns = larger(c->longest_ns, e->dur_ns);
+}
+
+/* ------------------------------------------------------------------ cells to bytes */
+
+/* A share that is present never rounds to nothing. */
+static uint8_t share_of(int64_t ns, double per_ns, bool is_present)
+{
+    unsigned v = (unsigned)((double)ns * per_ns + 0.5);
+    v = v > 255 ? 255 : v;
+    return (uint8_t)(v == 0 && is_present ? 1 : v);
+}
+
+typedef struct class_shares {
+    uint8_t klass[CLASS_COUNT];
+    uint8_t share[CLASS_COUNT];
+    double rest[CLASS_COUNT];
+    unsigned n;
+} class_shares;
+
+/* Largest remainders: the shares sum to `total`; each stays within one of its exact value, and no present class gets 0.
+ */
+static void share_out(class_shares *s, unsigned total)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < s->n; i++) {
+        sum += s->share[i];
+    }
+    while (sum < total) {
+        unsigned best = 0;
+        for (unsigned i = 1; i < s->n; i++) {
+            best = s->rest[i] > s->rest[best] ? i : best;
+        }
+        if (s->rest[best] <= 0 || s->share[best] == 255) {
+            return;
+        }
+        s->share[best]++;
+        s->rest[best] = 0;
+        sum++;
+    }
+}
+
+static void classes_exact(const lod_axis *a, const lod_cell *c, double per_ns, unsigned busy, class_shares *s)
+{
+    s->n = 0;
+    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+        unsigned k = (unsigned)__builtin_ctz(m);
+        unsigned i = s->n++;
+        s->klass[i] = (uint8_t)k;
+        if (a->r != R_TRACK) {
+            s->share[i] = share_of(c->class_ns[k], per_ns, true);
+            continue;
+        }
+        double v = (double)c->class_ns[k] * per_ns;
+        unsigned whole = (unsigned)v > 255 ? 255 : (unsigned)v;
+        s->rest[i] = whole == 0 ? 0 : v - (double)whole;
+        s->share[i] = (uint8_t)(whole == 0 ? 1 : whole);
+    }
+    if (a->r == R_TRACK && s->n == 1) {
+        s->share[0] = (uint8_t)busy;
+    } else if (a->r == R_TRACK) {
+        share_out(s, busy);
+    }
+}
+
+static uint8_t least_share(const lod_row *row, const lod_cell *c, double per_ns)
+{
+    int64_t least = INT64_MAX;
+    bool all_present = true;
+    for (unsigned s = 0; s < row->n_subs; s++) {
+        least = least < c->busy_ns[s] ? least : c->busy_ns[s];
+        all_present = all_present && (c->subs >> s & 1) != 0;
+    }
+    return row->n_subs == 0 ? 0 : share_of(least, per_ns, all_present);
+}
+
+/* A record: bin and length (two bytes each, little endian), row, classes, the planes behind the classes, (class,
+ * share)... */
+enum { RECORD_HEAD = 11 };
+
+void lod_cell_record(lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint64_t bin, uint64_t n_bins)
+{
+    const lod_axis *a = b->axis;
+    lod_level *l = &b->levels[level];
+    VEC_RESERVE(l->records, l->cap_records, l->n_records + RECORD_HEAD + 2 * CLASS_COUNT);
+    uint8_t *p = l->records + l->n_records;
+    uint64_t in_tile = bin & (TILE_BINS[a->r] - 1U);
+    int64_t busy_ns = 0;
+    for (unsigned s = 0; s < a->n_sub; s++) {
+        busy_ns += c->busy_ns[s];
+    }
+    double per_ns = a->per_ns[level];
+    double per_row = a->r == R_EIGHT && b->rows[row].n_subs > 0 ? per_ns / b->rows[row].n_subs : per_ns;
+    class_shares s;
+    unsigned busy = share_of(busy_ns, per_row, c->mask != 0);
+    classes_exact(a, c, per_row, busy, &s);
+    p[0] = (uint8_t)in_tile;
+    p[1] = (uint8_t)(in_tile >> 8);
+    p[2] = (uint8_t)n_bins;
+    p[3] = (uint8_t)(n_bins >> 8);
+    p[4] = (uint8_t)row;
+    p[5] = (uint8_t)s.n;
+    p[6] = (uint8_t)busy;
+    p[7] = lod_count_code(c->count);
+    p[8] = c->severity;
+    p[9] = lod_dur_code(c->longest_ns);
+    p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, per_ns) : 0;
+    for (unsigned i = 0; i < s.n; i++) {
+        p[RECORD_HEAD + 2 * i] = s.klass[i];
+        p[RECORD_HEAD + 2 * i + 1] = s.share[i];
+    }
+    l->n_records += RECORD_HEAD + 2 * s.n;
+    l->n_events += c->count;
+}
+
+static void paint(uint8_t *cells, unsigned plane, size_t at, size_t n, uint8_t value)
+{
+    uint8_t *p = cells + (size_t)plane * TILE_CELLS + at;
+    if (n == 1) {
+        *p = value;
+    } else {
+        memset(p, value, n);
+    }
+}
+
+void lod_records_paint(uint8_t r, const uint8_t *records, size_t n, uint8_t *cells)
+{
+    memset(cells, 0, (size_t)TILE_CELLS * LOD_PLANES);
+    for (size_t i = 0; i < n;) {
+        const uint8_t *p = records + i;
+        size_t at = (size_t)p[4] * TILE_BINS[r] + (size_t)(p[0] | p[1] << 8);
+        size_t n_bins = (size_t)(p[2] | p[3] << 8);
+        for (unsigned k = 0; k < p[5]; k++) {
+            paint(cells, p[RECORD_HEAD + 2 * k], at, n_bins, p[RECORD_HEAD + 2 * k + 1]);
+        }
+        for (unsigned k = 0; k < 5; k++) {
+            paint(cells, PLANE_BUSY + k, at, n_bins, p[6 + k]);
+        }
+        i += RECORD_HEAD + 2U * p[5];
+    }
+}
