@@ -77,6 +77,8 @@ bool scene_toggle_row(scene *s, uint32_t row);
 void scene_open_all(scene *s, int depth); /* 0: closed; 1: groups; 2: ranks' lanes; 3: tracks */
 /** Extent of what is selected or of row `row`, for "fit". false: nothing. */
 bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns);
+/** Lines of the help overlay: {keys, what they do}. The scene keeps the pointer; n may be 0. */
+void scene_set_help(scene *s, const char *const (*rows)[2], size_t n);
 /** The row list as text, one label a line, and as (label, tracks) for `marey grid --rows`. */
 size_t scene_row_count(const scene *s);
 
