@@ -37,6 +37,7 @@ typedef struct scene_input {
 
 typedef struct scene_frame {
     bool complete;               /* every wanted tile and block was there */
+    bool is_fading;              /* a cross-fade goes on: the same view a little later looks different */
     size_t n_wanted;             /* that were not */
     rect plot, overview, labels; /* device px: where time, overview and row labels lie */
     double content_px;           /* height of all rows, design px: for scrolling */
