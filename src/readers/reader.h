@@ -7,7 +7,9 @@
 #define MAREY_READERS_READER_H
 
 #include "base/diag.h"
+#include "base/mem.h"
 #include "base/thread.h"
+#include "parse/jbits.h"
 #include "trace/builder.h"
 
 typedef struct reader_progress {
@@ -25,6 +27,28 @@ typedef struct reader_progress {
  * window (256 KiB, up to 16 MiB for one huge record), whatever the file's size.
  */
 marey_status reader_read_file(const char *path, trace_builder *b, const reader_progress *progress);
+
+/* How to read; for tests and benches. Zero: as reader_read_file() does. The result never depends on it. */
+typedef struct reader_tuning {
+    size_t window_bytes; /* of the first window; at least 64 */
+    size_t read_bytes;   /* at most so many at a time */
+    bool eager;          /* walk after every read */
+    bool zlib;           /* unpack by zlib */
+    jbits_fn bits;
+} reader_tuning;
+
+/** The same from memory. `tuning` may be NULL. */
+marey_status reader_read_memory(const void *data, size_t size, const char *name, trace_builder *b,
+                                const reader_tuning *tuning);
+
+/**
+ * The inputs behind a path: the path itself, or "runs.zip!/rank0.json" for each member of an archive that holds
+ * several, so that each can have a builder of its own. reader_read_file() takes either; given such an archive itself,
+ * it reads all members into one builder, where equal pids and tids of different members fall together.
+ *
+ * @param paths,n,cap a growing array (VEC_PUSH); the names go to `names`
+ */
+marey_status reader_list_inputs(const char *path, arena *names, char ***paths, size_t *n, size_t *cap);
 
 /** Would reader_read_file() take this file, judged by name and first bytes? For folders: 0 no, 1 maybe, 2 surely. */
 int reader_sniff_file(const char *path);

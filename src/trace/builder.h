@@ -109,6 +109,22 @@ typedef struct trace_facts {
 
 typedef marey_status (*trace_flush_fn)(void *ctx, trace_chunk *chunk);
 
+/* Private to builder.c: a name by its raw bytes and source; a thread seen lately. */
+typedef struct trace_name_slot {
+    uint64_t hash;
+    const char *text; /* NULL: empty */
+    uint32_t len;
+    uint32_t id;
+} trace_name_slot;
+
+enum { TRACE_THREAD_CACHE = 16 };
+
+typedef struct trace_thread_cache {
+    const char *pid, *tid;
+    size_t n_pid, n_tid;
+    uint32_t id;
+} trace_thread_cache;
+
 typedef struct trace_builder {
     /* set by the owner before use */
     trace_flush_fn
@@ -135,7 +151,11 @@ typedef struct trace_builder {
     trace_chunk chunk;
     intern thread_keys;
     intern process_keys;
-    map64 name_keys; /* (source, text) -> name */
+    map64 name_keys; /* (source, text) -> name + 1 */
+    trace_name_slot *name_slots;
+    size_t n_name_slots, cap_name_slots;
+    uint64_t name_seed;
+    trace_thread_cache thread_cache[TRACE_THREAD_CACHE];
     arena mem;
 } trace_builder;
 
@@ -144,10 +164,14 @@ void trace_builder_deinit(trace_builder *b);
 
 /** Thread of this (pid, tid) as written. @return its id */
 uint32_t trace_builder_thread(trace_builder *b, const char *pid, size_t n_pid, const char *tid, size_t n_tid);
+/** Process of this pid, whether it has threads or not. @return its index (trace_thread_in.pid_id) */
+uint32_t trace_builder_process(trace_builder *b, const char *pid, size_t n);
 /** String as raw bytes. */
 uint32_t trace_builder_string(trace_builder *b, const char *s, size_t n);
 /** Name: a pair of strings (text, source category). */
 uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source);
+/** The same from the name's raw bytes: one look-up for a name seen before. */
+uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source);
 /** Push one event. Errors: what flush returns. */
 marey_status trace_builder_event(trace_builder *b, const trace_event_in *e);
 void trace_builder_collective(trace_builder *b, const trace_collective_in *c);

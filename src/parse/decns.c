@@ -1,0 +1,257 @@
+#include "parse/decns.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* Eight ASCII digits at once: multiply-add pairs, then fours, then eights (little-endian order of digits). */
+static bool eight_digits(const char *s, uint64_t *value)
+{
+    uint64_t v = 0;
+    memcpy(&v, s, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    uint64_t high = v & 0xF0F0F0F0F0F0F0F0U;
+    uint64_t carried = (v + 0x0606060606060606U) & 0xF0F0F0F0F0F0F0F0U;
+    if ((high ^ 0x3030303030303030U) | (carried ^ 0x3030303030303030U)) {
+        return false;
+    }
+    v &= 0x0F0F0F0F0F0F0F0FU;
+    v = (v * 10) + (v >> 8);
+    v = (((v & 0x000000FF000000FFU) * 0x000F424000000064U) +
+         (((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
+        32;
+    *value = v & 0xFFFFFFFFU;
+    return true;
+}
+
+/* Any decimal: where its digits are, how many there are before the point, once the exponent is applied. */
+typedef struct decimal {
+    const char *digits; /* from the first that is not 0; may contain one '.' */
+    const char *end;
+    int64_t point; /* number of digits before the point; negative: zeros after it */
+    bool negative;
+} decimal;
+
+static bool parse_exponent(const char *s, const char *end, int64_t *exponent)
+{
+    bool negative = s < end && *s == '-';
+    if (s < end && (*s == '-' || *s == '+')) {
+        s++;
+    }
+    if (s == end) {
+        return false;
+    }
+    int64_t e = 0;
+    for (; s < end; s++) {
+        if (!is_digit(*s)) {
+            return false;
+        }
+        e = e < 1000000 ? e * 10 + (*s - '0') : e;
+    }
+    *exponent = negative ? -e : e;
+    return true;
+}
+
+/* Skips zeros that lead, and counts the places of the others before the point. */
+static bool parse_decimal(const char *s, size_t n, decimal *d)
+{
+    const char *end = s + n;
+    d->negative = n > 0 && *s == '-';
+    if (n > 0 && (*s == '-' || *s == '+')) {
+        s++;
+    }
+    bool point = false;
+    bool any = false;
+    d->digits = NULL;
+    d->point = 0;
+    for (; s < end && (is_digit(*s) || (*s == '.' && !point)); s++) {
+        if (*s == '.') {
+            point = true;
+            continue;
+        }
+        any = true;
+        if (!d->digits && *s != '0') {
+            d->digits = s;
+        }
+        d->point += !point && d->digits ? 1 : 0;
+        d->point -= point && !d->digits ? 1 : 0;
+    }
+    d->end = s;
+    if (!d->digits) {
+        d->digits = s;
+    }
+    if (!any) {
+        return false;
+    }
+    if (s < end) {
+        int64_t exponent = 0;
+        if ((*s != 'e' && *s != 'E') || !parse_exponent(s + 1, end, &exponent)) {
+            return false;
+        }
+        d->point += exponent;
+    }
+    return true;
+}
+
+/* Round half to even, looking at all digits from `s` on: the first dropped one and whether anything follows it. */
+static bool rounds_up(const char *s, const char *end, bool odd)
+{
+    s += s < end && *s == '.' ? 1 : 0;
+    if (s == end || *s < '5') {
+        return false;
+    }
+    if (*s > '5') {
+        return true;
+    }
+    for (s++; s < end; s++) {
+        if (*s != '0' && *s != '.') {
+            return true;
+        }
+    }
+    return odd;
+}
+
+static decns_result slow_us(const char *s, size_t n, int64_t *ns)
+{
+    decimal d;
+    if (!parse_decimal(s, n, &d)) {
+        return DECNS_BAD;
+    }
+    int64_t places = d.point + 3;
+    if (d.digits == d.end || places < 0) {
+        *ns = 0;
+        return DECNS_OK;
+    }
+    if (places > 19) {
+        return DECNS_OVERFLOW;
+    }
+    uint64_t value = 0;
+    const char *p = d.digits;
+    for (; places > 0; places--) {
+        p += p < d.end && *p == '.' ? 1 : 0;
+        value = value * 10 + (p < d.end ? (uint64_t)(*p - '0') : 0);
+        p += p < d.end ? 1 : 0;
+    }
+    value += rounds_up(p, d.end, value & 1) ? 1 : 0;
+    if (value > (uint64_t)INT64_MAX) {
+        return DECNS_OVERFLOW;
+    }
+    *ns = d.negative ? -(int64_t)value : (int64_t)value;
+    return DECNS_OK;
+}
+
+decns_result decns_parse_us(const char *s, size_t n, int64_t *ns)
+{
+    uint64_t value = 0;
+    size_t i = 0;
+    uint64_t eight = 0;
+    while (i < 16 && n - i >= 8 && eight_digits(s + i, &eight)) {
+        value = value * 100000000U + eight;
+        i += 8;
+    }
+    for (; i < n && is_digit(s[i]); i++) {
+        if (i >= 16) {
+            return slow_us(s, n, ns);
+        }
+        value = value * 10 + (uint64_t)(s[i] - '0');
+    }
+    if (i == 0) {
+        return slow_us(s, n, ns);
+    }
+    if (i == n) {
+        value *= 1000;
+    } else if (s[i] == '.' && n - i <= 4) {
+        static const unsigned scale[] = {1000, 100, 10, 1};
+        size_t decimals = n - i - 1;
+        unsigned fraction = 0;
+        for (i++; i < n; i++) {
+            if (!is_digit(s[i])) {
+                return slow_us(s, n, ns);
+            }
+            fraction = fraction * 10 + (unsigned)(s[i] - '0');
+        }
+        value = value * 1000 + (uint64_t)fraction * scale[decimals];
+    } else {
+        return slow_us(s, n, ns);
+    }
+    *ns = (int64_t)value; /* below 10^19 / 1000 * 1000: 16 digits of microseconds fit */
+    return value <= (uint64_t)INT64_MAX ? DECNS_OK : DECNS_OVERFLOW;
+}
+
+static bool parse_hex(const char *s, size_t n, uint64_t *value)
+{
+    uint64_t v = 0;
+    if (n == 0 || n > 16) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char c = (char)(s[i] | 0x20);
+        if (is_digit(s[i])) {
+            v = v << 4 | (uint64_t)(s[i] - '0');
+        } else if (c >= 'a' && c <= 'f') {
+            v = v << 4 | (uint64_t)(c - 'a' + 10);
+        } else {
+            return false;
+        }
+    }
+    *value = v;
+    return true;
+}
+
+bool decns_parse_u64(const char *s, size_t n, uint64_t *value)
+{
+    if (n > 2 && s[0] == '0' && (s[1] | 0x20) == 'x') {
+        return parse_hex(s + 2, n - 2, value);
+    }
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_digit(s[i]) || __builtin_mul_overflow(v, 10U, &v) ||
+            __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v)) {
+            return false;
+        }
+    }
+    *value = v;
+    return n > 0;
+}
+
+bool decns_parse_i64(const char *s, size_t n, int64_t *value)
+{
+    bool negative = n > 0 && s[0] == '-';
+    const char *digits = s + (negative ? 1 : 0);
+    size_t len = n - (negative ? 1 : 0);
+    const char *point = len > 0 ? memchr(digits, '.', len) : NULL;
+    if (point) {
+        for (const char *p = point + 1; p < s + n; p++) {
+            if (*p != '0') {
+                return false;
+            }
+        }
+        len = (size_t)(point - digits);
+    }
+    uint64_t v = 0;
+    if (!decns_parse_u64(digits, len, &v) || v > (uint64_t)INT64_MAX) {
+        return false;
+    }
+    *value = negative ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
+bool decns_parse_double(const char *s, size_t n, double *value)
+{
+    decimal d;
+    char copy[400]; /* no writer of numbers goes beyond that */
+    if (n >= sizeof copy || !parse_decimal(s, n, &d)) {
+        return false;
+    }
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    *value = strtod(copy, NULL);
+    return isfinite(*value);
+}

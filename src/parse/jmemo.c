@@ -1,0 +1,68 @@
+#include "parse/jmemo.h"
+
+#include <string.h>
+
+enum { PERIOD = 4096, PAUSE = 65536 };
+
+bool jmemo_event(jmemo *m)
+{
+    if (m->off) {
+        m->off--;
+        return false;
+    }
+    if (++m->n_events == PERIOD) {
+        m->off = m->n_hits < PERIOD / 2 ? PAUSE : 0;
+        m->n_events = 0;
+        m->n_hits = 0;
+    }
+    return true;
+}
+
+static uint64_t load(const char *s)
+{
+    uint64_t v = 0;
+    memcpy(&v, s, 8);
+    return v;
+}
+
+static bool matches(const jmemo_segment *s, const char *text, size_t n)
+{
+    return s->len && s->len <= n && load(text + s->len - 8) == s->tail && memcmp(text, s->text, s->len) == 0;
+}
+
+const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size_t n)
+{
+    const jmemo_segment *ways = m->segments[place];
+    unsigned last = m->last[place];
+    if (matches(&ways[last], text, n)) {
+        m->n_hits += place == JMEMO_NAME;
+        return &ways[last];
+    }
+    for (unsigned i = 0; i < JMEMO_WAYS; i++) {
+        if (matches(&ways[i], text, n)) {
+            m->last[place] = (uint8_t)i;
+            m->n_hits += place == JMEMO_NAME;
+            return &ways[i];
+        }
+    }
+    return NULL;
+}
+
+void jmemo_learn(jmemo *m, const jmemo_draft *d, const char *text, size_t end, unsigned next)
+{
+    size_t n = end - d->start;
+    const char *from = text + d->start;
+    if (!d->usable || n < 8 || n > JMEMO_TEXT_MAX || memchr(from, '\\', n)) {
+        return;
+    }
+    unsigned way = m->victim[d->place];
+    m->victim[d->place] = (uint8_t)((way + 1) % JMEMO_WAYS);
+    jmemo_segment *s = &m->segments[d->place][way];
+    s->len = (uint8_t)n;
+    s->next = (uint8_t)next;
+    s->n_parts = (uint8_t)d->n_parts;
+    s->tail = load(from + n - 8);
+    memcpy(s->parts, d->parts, sizeof s->parts);
+    memcpy(s->text, from, n);
+    m->last[d->place] = (uint8_t)way;
+}

@@ -1,0 +1,28 @@
+/*
+ * Windows over a stream: fills a buffer, computes the bitmaps and runs the walker, carrying what is left of one window
+ * to the front of the next. Memory: one window, grown only while one record needs it (16 MiB and a window at most).
+ */
+#ifndef MAREY_PARSE_JSTREAM_H
+#define MAREY_PARSE_JSTREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parse/jwalk.h"
+
+enum { JSTREAM_WINDOW_BYTES = 256 * 1024 };
+
+typedef struct jstream_options {
+    size_t (*read)(void *ctx, void *dst, size_t cap); /* 0: the end */
+    bool (*progress)(void *ctx);                      /* after each window; false: stop. NULL: none */
+    void *ctx;
+    size_t window_bytes; /* 0: JSTREAM_WINDOW_BYTES */
+    bool eager;          /* walk after every read instead of filling the window first; for tests */
+    jbits_fn bits;       /* NULL: the best */
+} jstream_options;
+
+/** Walk the whole stream. @return OK; CANCELLED by progress; what the walker's callback returned */
+marey_status jstream_run(jwalk *w, const jstream_options *options);
+
+#endif

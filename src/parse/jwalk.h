@@ -1,0 +1,127 @@
+/*
+ * The walker: turns Chrome-trace-shaped JSON text into events, one window at a time. It only finds where things are;
+ * what a field means is the reader's business.
+ *
+ * It takes {"traceEvents": [...], ...}, bare arrays, one event per line, several documents in one stream, and damaged
+ * versions of all of them: whatever the damage, it goes on at the next place that looks like an event. Every damage is
+ * counted in the diag with its byte offset. The result depends on the text alone, never on where the windows are cut.
+ *
+ * Memory: none of its own. Thread: one at a time.
+ */
+#ifndef MAREY_PARSE_JWALK_H
+#define MAREY_PARSE_JWALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "parse/jbits.h"
+#include "parse/jkeys.h"
+#include "parse/jmemo.h"
+#include "parse/jspan.h"
+
+enum {
+    JWALK_EVENT_BYTES_MAX = 16 * 1024 * 1024, /* larger events are dropped and counted */
+    JWALK_META_BYTES_MAX = 1024 * 1024,       /* larger top-level values are skipped and counted */
+    JWALK_PAD_BYTES = 128,                    /* blanks that must follow a window's text */
+    JWALK_FRONT_BYTES = 16                    /* readable bytes before a window's text */
+};
+
+/* One event. Only the fields whose bit is set in `seen` (1 << JKEY_x) and `args_seen` (1 << JARG_x) hold anything;
+ * spans point into the window and last until the callback returns. Of repeated keys the last one counts. */
+typedef struct jevent {
+    uint32_t seen;
+    uint32_t args_seen;
+    uint64_t offset; /* of the event in the stream */
+    jspan field[JKEY_COUNT];
+    jspan arg[JARG_COUNT];
+} jevent;
+
+static inline jspan jevent_field(const jevent *e, jkey key)
+{
+    return e->seen >> key & 1 ? e->field[key] : (jspan){0};
+}
+static inline jspan jevent_arg(const jevent *e, jarg arg)
+{
+    return e->args_seen >> arg & 1 ? e->arg[arg] : (jspan){0};
+}
+
+typedef struct jwalk_ops {
+    /** @return not OK to stop the walk */
+    marey_status (*event)(void *ctx, const jevent *e);
+    /** A top-level key: does the reader want its value? (Small scalars and strings are always given.) */
+    bool (*want)(void *ctx, jspan key);
+    void (*meta)(void *ctx, jspan key, jspan value);
+} jwalk_ops;
+
+/* What was seen, to tell what a file without events is. */
+enum {
+    JWALK_SAW_TRACE_EVENTS = 1,
+    JWALK_SAW_ARRAY_OF_ARRAYS = 2,
+    JWALK_SAW_EVENT_ARRAY = 4, /* an array whose first element is an object */
+    JWALK_SAW_TEXT = 8         /* anything but blanks */
+};
+
+typedef enum jwalk_state {
+    JWALK_START,  /* before a document */
+    JWALK_TOP,    /* inside the top-level object */
+    JWALK_SKIP,   /* inside a value that nobody wants */
+    JWALK_EVENTS, /* inside the list of events */
+    JWALK_RESYNC  /* lost: look for the next event, blind to strings */
+} jwalk_state;
+
+typedef enum jwalk_result {
+    JWALK_MORE,    /* give more text behind what is left */
+    JWALK_RESTART, /* compute the bitmaps again from `consumed` on */
+    JWALK_STOPPED  /* the callback said so; see `status` */
+} jwalk_result;
+
+typedef struct jwalk {
+    jwalk_ops ops;
+    void *ctx;
+    diag *diag;
+    uint32_t file;
+    marey_status status;
+    jwalk_state state;
+    unsigned saw;
+    uint64_t n_events;
+    uint64_t offset;      /* stream offset of the window's first byte; kept by jstream */
+    bool in_string;       /* the next window begins inside a string that is skipped */
+    uint64_t rescan_from; /* UINT64_MAX, or an offset from which a second pass in state RESYNC may find more */
+    /* private */
+    bool bare;   /* the list of events is the document */
+    bool unsure; /* went on after damage: bare or not is unknown */
+    bool lost;   /* no event was found since the damage; already counted */
+    bool comma;  /* a comma came last */
+    uint32_t skip_depth;
+    jwalk_state after_skip;
+    uint64_t skip_from;
+    uint64_t cut_at; /* an event that never closed; UINT64_MAX: none */
+    uint64_t events_at_cut;
+    unsigned large_credit; /* how many more times a huge event may turn out to be damage */
+    jkeys keys;
+    jmemo memo;
+    jevent event;
+} jwalk;
+
+void jwalk_init(jwalk *w, const jwalk_ops *ops, void *ctx, diag *d, uint32_t file);
+
+/** Begin blind: the text is no JSON from its first byte on (a page around a trace, a second pass), so look for events.
+ */
+void jwalk_start_lost(jwalk *w);
+
+/**
+ * Walk one window.
+ *
+ * @param text n bytes, then JWALK_PAD_BYTES blanks; JWALK_FRONT_BYTES readable before it
+ * @param bits bitmaps of all blocks that hold text, then one block of all ones
+ * @param last no more text follows
+ * @param consumed how much of it need not be shown again
+ */
+jwalk_result jwalk_run(jwalk *w, const char *text, const jblock *bits, size_t n, bool last, size_t *consumed);
+
+/** After the last window: count what the end of the text tells. */
+void jwalk_finish(jwalk *w);
+
+#endif

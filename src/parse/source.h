@@ -1,0 +1,56 @@
+/*
+ * Where input bytes come from: a plain file, gzip (one or several members), zstd, or the members of a zip archive; told
+ * by content, never by name. Members of an archive may be compressed themselves.
+ *
+ * A stream that ends too early or is damaged gives all bytes before that, and counts a loss (TRUNCATED, DAMAGED,
+ * BAD_CHECKSUM) in the diag. Memory: two buffers of 256 KiB, whatever the size of the input.
+ * Owner: the caller, source_close(). Thread: one at a time.
+ */
+#ifndef MAREY_PARSE_SOURCE_H
+#define MAREY_PARSE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+
+typedef struct source source;
+
+/* What unpacks gzip: the faster library where it was built in, or zlib. Results are the same. */
+typedef enum source_inflate { SOURCE_INFLATE_BEST, SOURCE_INFLATE_ZLIB } source_inflate;
+
+typedef struct source_options {
+    source_inflate inflate;
+    diag *diag;    /* may be NULL */
+    uint32_t file; /* diag_file() id for losses */
+} source_options;
+
+/**
+ * Open a file. `path` may name a member of an archive: "runs.zip!/rank0.json".
+ * A plain path to an archive gives its first member; source_next_member() goes on.
+ *
+ * @return OK; IO when it can't be opened; FORMAT for an archive that can't be read
+ */
+marey_status source_open(const char *path, const source_options *options, source **out);
+/** The same from memory, which must live as long as the source. `name` is for messages. */
+marey_status source_open_memory(const void *data, size_t size, const char *name, const source_options *options,
+                                source **out);
+void source_close(source **s);
+
+/** The next bytes, up to `cap`; 0 at the end. Errors of the system end the stream; see source_status(). */
+size_t source_read(source *s, void *dst, size_t cap);
+/** OK, or IO when reading failed (a message was added). */
+marey_status source_status(const source *s);
+
+/** Members of the archive that are files (0: not an archive). */
+size_t source_n_members(const source *s);
+const char *source_member_name(const source *s, size_t i);
+const char *source_current_member(const source *s); /* "" when it is no archive */
+/** Go to the archive's next member. @return false when there is none */
+bool source_next_member(source *s);
+
+uint64_t source_bytes_in(const source *s);    /* as stored, read so far */
+uint64_t source_bytes_total(const source *s); /* as stored; 0 when unknown */
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * The reader of Chrome trace events, and what it asks of its dialects: kineto.c knows PyTorch's top-level facts and
+ * arguments. Private to the readers' room.
+ */
+#ifndef MAREY_READERS_CHROME_H
+#define MAREY_READERS_CHROME_H
+
+#include "parse/jtext.h"
+#include "parse/jwalk.h"
+#include "readers/pairs.h"
+#include "trace/builder.h"
+#include "trace/model.h"
+
+enum { CHROME_SOURCE_CACHE = 32, CHROME_NAME_BYTES_MAX = 64 * 1024 };
+
+/* Categories seen lately: the same few come with every event. */
+typedef struct chrome_source {
+    char text[40];
+    uint8_t n; /* 0: empty */
+    uint32_t id;
+} chrome_source;
+
+/* What metadata events say of a process: kept until the end, because threads may come later. */
+typedef struct chrome_process {
+    uint32_t name, labels;
+    int64_t sort_index;
+} chrome_process;
+
+/* Hints at what a file without events is. */
+enum {
+    CHROME_HINT_CLOUD_TRACE = 1,
+    CHROME_HINT_NODES = 2,
+    CHROME_HINT_SCHEMA = 4,
+    CHROME_HINT_OTEL = 8,
+    CHROME_HINT_SPEEDSCOPE = 16
+};
+
+typedef struct chrome_reader {
+    trace_builder *b;
+    jwalk walk;
+    pairs pairs;
+    chrome_source sources[CHROME_SOURCE_CACHE];
+    chrome_process *processes; /* by pid_id */
+    size_t n_processes, cap_processes;
+    uint64_t n_correlated; /* events with a correlation */
+    uint32_t ac2g;         /* string id of that category, NO_ID before it comes */
+    unsigned hints;
+    marey_status status; /* of the builder */
+} chrome_reader;
+
+void chrome_init(chrome_reader *c, trace_builder *b);
+void chrome_deinit(chrome_reader *c);
+/** Pair, name, decode: once, after the last window. Does not finish the walk. */
+marey_status chrome_finish(chrome_reader *c);
+
+/* kineto.c */
+bool kineto_wants(jspan key);
+void kineto_meta(chrome_reader *c, jspan key, jspan value);
+/** Correlation and external id. */
+void kineto_ids(chrome_reader *c, const jevent *e, uint64_t *correlation, uint64_t *external_id);
+/** Collective arguments of the event that was pushed last, if it has any. */
+void kineto_collective(chrome_reader *c, const jevent *e);
+/** After the last event: is this PyTorch's? */
+void kineto_finish(chrome_reader *c);
+
+/* Shared. */
+void chrome_lose(chrome_reader *c, marey_loss loss, uint64_t offset, const char *detail);
+uint32_t chrome_string(chrome_reader *c, jspan s); /* NO_ID for what is no string or scalar */
+
+#endif

@@ -1,0 +1,408 @@
+#include "readers/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "parse/jstream.h"
+#include "parse/source.h"
+#include "readers/chrome.h"
+
+enum { HEAD_BYTES = 64 * 1024 };
+
+/* ---- what the first bytes say ---- */
+
+typedef enum head_kind { HEAD_EMPTY, HEAD_JSON, HEAD_PAGE, HEAD_TEXT, HEAD_OTHER } head_kind;
+
+typedef struct head {
+    head_kind kind;
+    const char *what; /* for HEAD_OTHER: "is ..." */
+} head;
+
+static const struct {
+    const char *magic;
+    size_t n;
+    const char *what;
+} other_formats[] = {
+    {"\x89HDF\r\n", 6, "is an HDF5 file, not a profiler's output"},
+    {"SQLite format 3", 15, "is an SQLite database, not a JSON trace"},
+    {"\x7F"
+     "ELF",
+     4, "is a program, not a JSON trace"},
+    {"\x89PNG", 4, "is a picture, not a JSON trace"},
+    {"%PDF", 4, "is a PDF document, not a JSON trace"},
+    {"\xFF\xFE", 2, "is text in UTF-16; save it as UTF-8"},
+    {"\xFE\xFF", 2, "is text in UTF-16; save it as UTF-8"},
+    {"BZh", 3, "is compressed by bzip2, which marey does not unpack; use gzip or zstd"},
+    {"\xFD"
+     "7zXZ",
+     5, "is compressed by xz, which marey does not unpack; use gzip or zstd"},
+};
+
+static bool has(const char *s, size_t n, const char *what)
+{
+    return memmem(s, n, what, strlen(what)) != NULL;
+}
+
+static head judge(const char *s, size_t n)
+{
+    for (size_t i = 0; i < sizeof other_formats / sizeof *other_formats; i++) {
+        if (n >= other_formats[i].n && memcmp(s, other_formats[i].magic, other_formats[i].n) == 0) {
+            return (head){HEAD_OTHER, other_formats[i].what};
+        }
+    }
+    size_t i = n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    while (i < n && jis_blank(s[i])) {
+        i++;
+    }
+    if (i == n) {
+        return (head){n < HEAD_BYTES ? HEAD_EMPTY : HEAD_TEXT, "holds nothing but blanks"};
+    }
+    if (s[i] == '{' || s[i] == '[') {
+        return (head){HEAD_JSON, NULL};
+    }
+    if (s[i] == '<') {
+        return (head){HEAD_PAGE, NULL};
+    }
+    bool binary = memchr(s, 0, n < 4096 ? n : 4096) != NULL;
+    return binary && !has(s, n, "\"ph\"") ? (head){HEAD_OTHER, "is a binary file, not a JSON trace"}
+                                          : (head){HEAD_TEXT, NULL};
+}
+
+/* ---- one pass over one stream ---- */
+
+/* What is read: a file by path, or bytes in memory. */
+typedef struct input {
+    const char *path;
+    const void *memory; /* NULL: a file */
+    size_t size;
+    source_options options;
+} input;
+
+typedef struct pass {
+    source *source;
+    char *head;
+    size_t n_head, at_head;
+    chrome_reader *reader;
+    const reader_progress *progress;
+    bool cancelled;
+    const reader_tuning *tuning;
+} pass;
+
+static marey_status open_input(const input *in, source **s)
+{
+    return in->memory ? source_open_memory(in->memory, in->size, in->path, &in->options, s)
+                      : source_open(in->path, &in->options, s);
+}
+
+static size_t read_some(void *ctx, void *dst, size_t cap)
+{
+    pass *p = ctx;
+    size_t limit = p->tuning && p->tuning->read_bytes && p->tuning->read_bytes < cap ? p->tuning->read_bytes : cap;
+    if (p->at_head < p->n_head) {
+        size_t n = p->n_head - p->at_head < limit ? p->n_head - p->at_head : limit;
+        memcpy(dst, p->head + p->at_head, n);
+        p->at_head += n;
+        return n;
+    }
+    return source_read(p->source, dst, limit);
+}
+
+static bool report(void *ctx)
+{
+    pass *p = ctx;
+    const reader_progress *r = p->progress;
+    if (r && r->report) {
+        r->report(r->ctx, source_bytes_in(p->source), source_bytes_total(p->source), p->reader->b->n_events);
+    }
+    p->cancelled = r && is_cancelled(r->cancel);
+    return !p->cancelled;
+}
+
+static void read_head(pass *p)
+{
+    p->n_head = 0;
+    p->at_head = 0;
+    size_t got = 1;
+    while (p->n_head < HEAD_BYTES && got > 0) {
+        got = source_read(p->source, p->head + p->n_head, HEAD_BYTES - p->n_head);
+        p->n_head += got;
+    }
+}
+
+static marey_status walk(pass *p)
+{
+    jstream_options o = {.read = read_some, .progress = report, .ctx = p};
+    if (p->tuning) {
+        o.window_bytes = p->tuning->window_bytes;
+        o.eager = p->tuning->eager;
+        o.bits = p->tuning->bits;
+    }
+    marey_status status = jstream_run(&p->reader->walk, &o);
+    return status == MAREY_OK ? source_status(p->source) : status;
+}
+
+/* Begin the walker anew for another stream or pass; what was found stays with the reader. */
+static void restart_walk(chrome_reader *c, bool lost, uint64_t offset)
+{
+    jwalk *w = &c->walk;
+    jwalk_ops ops = w->ops;
+    unsigned saw = w->saw;
+    jwalk_init(w, &ops, c, c->b->diag, c->b->file);
+    w->saw = saw;
+    w->offset = offset;
+    if (lost) {
+        jwalk_start_lost(w);
+    }
+}
+
+static bool skip_bytes(pass *p, uint64_t n)
+{
+    while (n > 0) {
+        size_t got = source_read(p->source, p->head, n < HEAD_BYTES ? (size_t)n : HEAD_BYTES);
+        if (got == 0) {
+            return false;
+        }
+        n -= got;
+    }
+    return true;
+}
+
+/* Losses of the source come again with every pass over it: they go to a diag that nobody reads. */
+static marey_status pass_again(const input *in, pass *p, const char *member, uint64_t from)
+{
+    diag mute = {0};
+    input quiet = *in;
+    quiet.options.diag = &mute;
+    strbuf path = {0};
+    strbuf_puts(&path, in->path);
+    if (member && !strstr(in->path, "!/")) {
+        strbuf_printf(&path, "!/%s", member);
+        quiet.path = path.s;
+    }
+    source *first = p->source;
+    marey_status status = open_input(&quiet, &p->source);
+    if (status == MAREY_OK) {
+        p->n_head = 0;
+        p->at_head = 0;
+        restart_walk(p->reader, true, from);
+        status = skip_bytes(p, from) ? walk(p) : MAREY_OK;
+        source_close(&p->source);
+    } else {
+        status = MAREY_OK; /* what was read in the first pass is all there is */
+    }
+    p->source = first;
+    strbuf_deinit(&path);
+    diag_deinit(&mute);
+    return status;
+}
+
+static bool found_something(const trace_builder *b)
+{
+    return b->n_events > 0 || b->n_samples > 0 || b->n_flows > 0;
+}
+
+/* One stream, with second passes where the first one lost its way around the list of events. */
+static marey_status read_stream(const input *in, pass *p, const char *member, bool lost)
+{
+    chrome_reader *c = p->reader;
+    restart_walk(c, lost, 0);
+    marey_status status = walk(p);
+    if (status != MAREY_OK) {
+        return status;
+    }
+    uint64_t n_truncated = c->b->diag ? diag_lost(c->b->diag, MAREY_LOSS_TRUNCATED) : 0;
+    if (n_truncated == 0) {
+        jwalk_finish(&c->walk);
+    } else {
+        /* The compressed stream itself was cut, and that is counted: once is enough. */
+        diag *d = c->walk.diag;
+        c->walk.diag = NULL;
+        jwalk_finish(&c->walk);
+        c->walk.diag = d;
+    }
+    uint64_t n_walked = c->walk.n_events;
+    bool arrays = c->walk.saw & JWALK_SAW_ARRAY_OF_ARRAYS;
+    uint64_t from = n_walked == 0 ? 0 : c->walk.rescan_from;
+    return !lost && !arrays && from != UINT64_MAX ? pass_again(in, p, member, from) : MAREY_OK;
+}
+
+/* ---- a file ---- */
+
+static marey_status refuse(const input *in, const trace_builder *b, const char *what)
+{
+    diag_lose(b->diag, MAREY_LOSS_NOT_A_TRACE, b->file, 0, 1, NULL);
+    return diag_error(b->diag, MAREY_UNSUPPORTED, in->path, DIAG_NO_OFFSET, "%s", what);
+}
+
+static const char *name_what_it_is(const chrome_reader *c, head_kind kind)
+{
+    if (kind == HEAD_PAGE) {
+        return "is an HTML page without a trace in plain JSON";
+    }
+    if (kind == HEAD_TEXT) {
+        return "is text without trace events";
+    }
+    if (c->walk.saw & JWALK_SAW_ARRAY_OF_ARRAYS) {
+        return "is a list of arrays (such as a memory timeline), not a trace";
+    }
+    if (c->hints & CHROME_HINT_CLOUD_TRACE) {
+        return "is a Google Cloud Trace, which marey does not read";
+    }
+    if (c->hints & CHROME_HINT_NODES) {
+        return c->hints & CHROME_HINT_SCHEMA ? "is an execution trace (a graph of operators), not a trace of time"
+                                             : "is a graph, not a trace of time";
+    }
+    if (c->hints & CHROME_HINT_OTEL) {
+        return "is an OpenTelemetry trace, which marey does not read";
+    }
+    if (c->hints & CHROME_HINT_SPEEDSCOPE) {
+        return "is a speedscope profile, which marey does not read";
+    }
+    return "is JSON without trace events";
+}
+
+static marey_status judge_result(const input *in, const chrome_reader *c, head first)
+{
+    const trace_builder *b = c->b;
+    if (found_something(b)) {
+        return MAREY_OK;
+    }
+    if (first.kind == HEAD_OTHER || first.kind == HEAD_EMPTY) {
+        return refuse(in, b, first.kind == HEAD_EMPTY ? "is empty" : first.what);
+    }
+    bool list = c->walk.saw & JWALK_SAW_TRACE_EVENTS || (c->walk.saw & JWALK_SAW_EVENT_ARRAY && c->walk.n_events > 0);
+    if (!list && c->n_processes == 0 && b->n_threads == 0) {
+        return refuse(in, b, name_what_it_is(c, first.kind));
+    }
+    diag_lose(b->diag, MAREY_LOSS_NO_EVENTS, b->file, 0, 1, NULL);
+    return diag_error(b->diag, MAREY_FORMAT, in->path, DIAG_NO_OFFSET, "is a trace without events");
+}
+
+/* All members of the source, one after another. *first: of the member that matters for a refusal. */
+static marey_status read_members(const input *in, pass *p, head *first)
+{
+    bool more = true;
+    *first = (head){HEAD_EMPTY, NULL};
+    while (more) {
+        read_head(p);
+        head h = judge(p->head, p->n_head);
+        bool useful = h.kind == HEAD_JSON || h.kind == HEAD_PAGE || h.kind == HEAD_TEXT;
+        *first = first->kind == HEAD_JSON || h.kind == HEAD_EMPTY ? *first : h;
+        if (useful) {
+            const char *member = source_n_members(p->source) > 0 ? source_current_member(p->source) : NULL;
+            marey_status status = read_stream(in, p, member, h.kind != HEAD_JSON);
+            if (status != MAREY_OK) {
+                return status;
+            }
+        }
+        more = source_next_member(p->source);
+    }
+    return source_status(p->source);
+}
+
+static marey_status read_input(const input *in, trace_builder *b, const reader_progress *progress,
+                               const reader_tuning *tuning)
+{
+    chrome_reader *c = mem_alloc(sizeof *c);
+    chrome_init(c, b);
+    pass p = {.reader = c, .progress = progress, .tuning = tuning, .head = mem_alloc(HEAD_BYTES)};
+    marey_status status = open_input(in, &p.source);
+    if (status == MAREY_OK) {
+        head first;
+        status = read_members(in, &p, &first);
+        if (status == MAREY_OK) {
+            (void)report(&p);
+            status = chrome_finish(c);
+        }
+        status = status == MAREY_OK ? judge_result(in, c, first) : status;
+    } else if (b->diag) {
+        diag_lose(b->diag, MAREY_LOSS_UNREADABLE, b->file, 0, 1, NULL);
+    }
+    if (status == MAREY_CANCELLED && p.cancelled) {
+        (void)diag_error(b->diag, status, in->path, DIAG_NO_OFFSET, "cancelled");
+    }
+    source_close(&p.source);
+    chrome_deinit(c);
+    free(p.head);
+    free(c);
+    return status;
+}
+
+marey_status reader_read_file(const char *path, trace_builder *b, const reader_progress *progress)
+{
+    input in = {.path = path, .options = {.diag = b->diag, .file = b->file}};
+    return read_input(&in, b, progress, NULL);
+}
+
+marey_status reader_read_memory(const void *data, size_t size, const char *name, trace_builder *b,
+                                const reader_tuning *tuning)
+{
+    input in = {.path = name, .memory = data, .size = size, .options = {.diag = b->diag, .file = b->file}};
+    if (tuning && tuning->zlib) {
+        in.options.inflate = SOURCE_INFLATE_ZLIB;
+    }
+    return read_input(&in, b, NULL, tuning);
+}
+
+/* ---- folders and archives ---- */
+
+static int sniff_source(source *s)
+{
+    pass p = {.source = s, .head = mem_alloc(HEAD_BYTES)};
+    read_head(&p);
+    head h = judge(p.head, p.n_head);
+    int answer = 0;
+    if (h.kind != HEAD_EMPTY && h.kind != HEAD_OTHER) {
+        bool sure = has(p.head, p.n_head, "\"traceEvents\"") || has(p.head, p.n_head, "\"ph\"");
+        answer = sure ? 2 : 0;
+        bool kineto = has(p.head, p.n_head, "\"schemaVersion\"") && has(p.head, p.n_head, "\"deviceProperties\"");
+        answer = !sure && h.kind == HEAD_JSON && (kineto || p.n_head == HEAD_BYTES) ? 1 : answer;
+        const char *start = memchr(p.head, '[', p.n_head);
+        bool arrays = start && memchr(p.head, '{', (size_t)(start - p.head)) == NULL && start + 1 < p.head + p.n_head &&
+                      start[1] == '[';
+        answer = arrays ? 0 : answer;
+    }
+    free(p.head);
+    return answer;
+}
+
+int reader_sniff_file(const char *path)
+{
+    source *s = NULL;
+    source_options quiet = {0};
+    if (source_open(path, &quiet, &s) != MAREY_OK) {
+        return 0;
+    }
+    int answer = sniff_source(s);
+    while (answer < 2 && source_next_member(s)) {
+        int member = sniff_source(s);
+        answer = member > answer ? member : answer;
+    }
+    source_close(&s);
+    return answer;
+}
+
+marey_status reader_list_inputs(const char *path, arena *names, char ***paths, size_t *n, size_t *cap)
+{
+    source *s = NULL;
+    source_options quiet = {0};
+    size_t before = *n;
+    if (source_open(path, &quiet, &s) == MAREY_OK && source_n_members(s) > 1) {
+        bool more = true;
+        while (more) {
+            if (sniff_source(s) > 0) {
+                strbuf b = {0};
+                strbuf_printf(&b, "%s!/%s", path, source_current_member(s));
+                VEC_PUSH(*paths, *n, *cap, arena_strndup(names, b.s, b.n));
+                strbuf_deinit(&b);
+            }
+            more = source_next_member(s);
+        }
+    }
+    source_close(&s);
+    if (*n == before) {
+        VEC_PUSH(*paths, *n, *cap, arena_strndup(names, path, strlen(path)));
+    }
+    return MAREY_OK;
+}

@@ -1,0 +1,338 @@
+#include "trace/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/model.h"
+
+enum { ARGS_FLUSH_BYTES = 32 * 1024 * 1024, ARGS_FIRST_BYTES = 4 * 1024 * 1024, NAME_SLOTS_FIRST = 1024 };
+
+void trace_builder_init(trace_builder *b)
+{
+    memset(b, 0, sizeof *b);
+    b->facts.format = "chrome";
+    b->facts.rank = -1;
+    b->facts.world_size = -1;
+    b->facts.backend = NO_ID;
+    b->facts.host = NO_ID;
+    b->facts.device_name = NO_ID;
+    b->first_ns = INT64_MAX;
+    b->last_ns = INT64_MIN;
+}
+
+static void free_chunk(trace_chunk *c)
+{
+    free(c->start_ns);
+    free(c->dur_ns);
+    free(c->thread);
+    free(c->name);
+    free(c->correlation);
+    free(c->external_id);
+    free(c->args_len);
+    free(c->flags);
+    free(c->args);
+    memset(c, 0, sizeof *c);
+}
+
+void trace_builder_deinit(trace_builder *b)
+{
+    free_chunk(&b->chunk);
+    intern_deinit(&b->strings);
+    intern_deinit(&b->thread_keys);
+    intern_deinit(&b->process_keys);
+    map64_deinit(&b->name_keys);
+    arena_deinit(&b->mem);
+    free(b->threads);
+    free(b->names);
+    free(b->collectives);
+    free(b->flows);
+    free(b->samples);
+    free(b->name_slots);
+    free(b->facts.groups_json);
+    memset(b, 0, sizeof *b);
+}
+
+/* ---- threads ---- */
+
+uint32_t trace_builder_process(trace_builder *b, const char *pid, size_t n)
+{
+    uint32_t id = intern_put(&b->process_keys, pid, n);
+    b->n_processes = (uint32_t)b->process_keys.n;
+    return id;
+}
+
+static uint32_t make_thread(trace_builder *b, const char *pid, size_t n_pid, const char *tid, size_t n_tid)
+{
+    /* The key is the process's number, then the tid's bytes: no text of the two can be mistaken for another pair. */
+    uint32_t process = trace_builder_process(b, pid, n_pid);
+    strbuf key = {0};
+    strbuf_add(&key, (const char *)&process, sizeof process);
+    strbuf_add(&key, tid, n_tid);
+    uint32_t id = intern_put(&b->thread_keys, key.s, key.n);
+    strbuf_deinit(&key);
+    if (id == b->n_threads) {
+        trace_thread_in t = {.pid = arena_strndup(&b->mem, pid, n_pid),
+                             .tid = arena_strndup(&b->mem, tid, n_tid),
+                             .pid_id = process,
+                             .name = NO_ID,
+                             .process_name = NO_ID,
+                             .labels = NO_ID,
+                             .sort_index = INT64_MIN,
+                             .process_sort_index = INT64_MIN};
+        VEC_PUSH(b->threads, b->n_threads, b->cap_threads, t);
+    }
+    return id;
+}
+
+/* Two to four threads take turns in most inputs: a small direct-mapped cache by the last bytes of the tid. */
+uint32_t trace_builder_thread(trace_builder *b, const char *pid, size_t n_pid, const char *tid, size_t n_tid)
+{
+    unsigned mix = (unsigned)n_tid + (n_tid ? (unsigned char)tid[n_tid - 1] * 3U : 0) +
+                   (n_pid ? (unsigned char)pid[n_pid - 1] : 0);
+    trace_thread_cache *c = &b->thread_cache[mix % TRACE_THREAD_CACHE];
+    if (c->pid && c->n_pid == n_pid && c->n_tid == n_tid && memcmp(c->pid, pid, n_pid) == 0 &&
+        memcmp(c->tid, tid, n_tid) == 0) {
+        return c->id;
+    }
+    uint32_t id = make_thread(b, pid, n_pid, tid, n_tid);
+    *c = (trace_thread_cache){b->threads[id].pid, b->threads[id].tid, n_pid, n_tid, id};
+    return id;
+}
+
+/* ---- strings and names ---- */
+
+uint32_t trace_builder_string(trace_builder *b, const char *s, size_t n)
+{
+    return intern_put(&b->strings, s, n);
+}
+
+uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source)
+{
+    uint64_t *place = map64_put(&b->name_keys, (uint64_t)source << 32 | text);
+    if (*place == 0) {
+        trace_name_in name = {.text = text, .source = source};
+        VEC_PUSH(b->names, b->n_names, b->cap_names, name);
+        *place = b->n_names;
+    }
+    return (uint32_t)(*place - 1);
+}
+
+static uint64_t load64(const char *s)
+{
+    uint64_t v = 0;
+    memcpy(&v, s, 8);
+    return v;
+}
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide p = (wide)a * b;
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* Hash of a name and its source. Long names are read in 32-byte steps with two independent products, and their last
+ * bytes by loads that overlap, so that no length costs a call. */
+static uint64_t name_hash(uint64_t seed, const char *s, size_t n, uint32_t source)
+{
+    uint64_t h = seed ^ (n * 0x9E3779B97F4A7C15U) ^ ((uint64_t)source << 32 | source);
+    if (n < 16) {
+        char padded[16] = {0};
+        memcpy(padded, s, n);
+        return fold(load64(padded) ^ 0xA0761D6478BD642FU, load64(padded + 8) ^ h);
+    }
+    uint64_t g = h ^ 0x8EBC6AF09C88C6E3U;
+    const char *end = s + n;
+    for (; end - s > 32; s += 32) {
+        h = fold(load64(s) ^ 0xA0761D6478BD642FU, load64(s + 8) ^ h);
+        g = fold(load64(s + 16) ^ 0xE7037ED1A0B428DBU, load64(s + 24) ^ g);
+    }
+    const char *first = end - s >= 16 ? s : end - 16;
+    h = fold(load64(first) ^ 0xA0761D6478BD642FU, load64(first + 8) ^ h);
+    g = fold(load64(end - 16) ^ 0xE7037ED1A0B428DBU, load64(end - 8) ^ g);
+    return fold(h ^ 0x589965CC75374CC3U, g);
+}
+
+static void grow_names(trace_builder *b)
+{
+    size_t cap = b->cap_name_slots ? b->cap_name_slots * 2 : NAME_SLOTS_FIRST;
+    trace_name_slot *slots = mem_calloc(cap, sizeof *slots);
+    for (size_t i = 0; i < b->cap_name_slots; i++) {
+        trace_name_slot s = b->name_slots[i];
+        if (s.text) {
+            size_t k = s.hash & (cap - 1);
+            while (slots[k].text) {
+                k = (k + 1) & (cap - 1);
+            }
+            slots[k] = s;
+        }
+    }
+    free(b->name_slots);
+    b->name_slots = slots;
+    b->cap_name_slots = cap;
+}
+
+uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source)
+{
+    if (b->n_name_slots * 2 >= b->cap_name_slots) {
+        grow_names(b);
+        b->name_seed = b->name_seed ? b->name_seed : hash_bytes("names", 5) | 1;
+    }
+    uint64_t hash = name_hash(b->name_seed, s, n, source);
+    size_t i = hash & (b->cap_name_slots - 1);
+    for (; b->name_slots[i].text; i = (i + 1) & (b->cap_name_slots - 1)) {
+        const trace_name_slot *slot = &b->name_slots[i];
+        if (slot->hash == hash && slot->len == n && b->names[slot->id].source == source &&
+            memcmp(slot->text, s, n) == 0) {
+            return slot->id;
+        }
+    }
+    uint32_t text = trace_builder_string(b, s, n);
+    uint32_t id = trace_builder_name(b, text, source);
+    b->name_slots[i] = (trace_name_slot){hash, b->strings.text[text], (uint32_t)n, id};
+    b->n_name_slots++;
+    return id;
+}
+
+/* ---- rows ---- */
+
+static void make_chunk(trace_chunk *c)
+{
+    const size_t n = TRACE_CHUNK_EVENTS;
+    c->start_ns = mem_alloc(n * sizeof *c->start_ns);
+    c->dur_ns = mem_alloc(n * sizeof *c->dur_ns);
+    c->thread = mem_alloc(n * sizeof *c->thread);
+    c->name = mem_alloc(n * sizeof *c->name);
+    c->correlation = mem_alloc(n * sizeof *c->correlation);
+    c->external_id = mem_alloc(n * sizeof *c->external_id);
+    c->args_len = mem_alloc(n * sizeof *c->args_len);
+    c->flags = mem_alloc(n * sizeof *c->flags);
+    c->args = mem_alloc(ARGS_FIRST_BYTES);
+    c->cap_args = ARGS_FIRST_BYTES;
+}
+
+static marey_status flush(trace_builder *b)
+{
+    marey_status status = b->flush && b->chunk.n > 0 ? b->flush(b->flush_ctx, &b->chunk) : MAREY_OK;
+    b->chunk.n = 0;
+    b->chunk.n_args = 0;
+    return status;
+}
+
+/* Room for one more row and its arguments. */
+static marey_status make_room(trace_builder *b, size_t n_args)
+{
+    trace_chunk *c = &b->chunk;
+    if (!c->start_ns) {
+        make_chunk(c);
+    }
+    marey_status status = MAREY_OK;
+    if (c->n == TRACE_CHUNK_EVENTS || (c->n > 0 && c->n_args + n_args > ARGS_FLUSH_BYTES)) {
+        status = flush(b);
+        if (!c->start_ns) {
+            make_chunk(c);
+        }
+    }
+    if (c->n_args + n_args > c->cap_args) {
+        size_t cap = c->cap_args * 2;
+        cap = cap < c->n_args + n_args ? c->n_args + n_args : cap;
+        c->args = mem_realloc_array(c->args, cap, 1);
+        c->cap_args = cap;
+    }
+    return status;
+}
+
+marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
+{
+    trace_chunk *c = &b->chunk;
+    uint32_t n_args = e->args ? e->args_len : 0;
+    marey_status status = MAREY_OK;
+    if (c->n == TRACE_CHUNK_EVENTS || c->n_args + n_args > c->cap_args || !c->start_ns) {
+        status = make_room(b, n_args);
+    }
+    size_t i = c->n++;
+    c->start_ns[i] = e->start_ns;
+    c->dur_ns[i] = e->dur_ns;
+    c->thread[i] = e->thread;
+    c->name[i] = e->name;
+    c->correlation[i] = e->correlation;
+    c->external_id[i] = e->external_id;
+    c->args_len[i] = n_args;
+    c->flags[i] = e->flags;
+    if (n_args) {
+        memcpy(c->args + c->n_args, e->args, n_args);
+        c->n_args += n_args;
+    }
+    b->n_events++;
+    b->threads[e->thread].n_events++;
+    b->names[e->name].n_events++;
+    int64_t end = 0;
+    if (__builtin_add_overflow(e->start_ns, e->dur_ns, &end)) {
+        end = INT64_MAX;
+    }
+    b->first_ns = e->start_ns < b->first_ns ? e->start_ns : b->first_ns;
+    b->last_ns = end > b->last_ns ? end : b->last_ns;
+    return status;
+}
+
+void trace_builder_collective(trace_builder *b, const trace_collective_in *c)
+{
+    VEC_PUSH(b->collectives, b->n_collectives, b->cap_collectives, *c);
+}
+
+void trace_builder_flow(trace_builder *b, const trace_flow_in *f)
+{
+    VEC_PUSH(b->flows, b->n_flows, b->cap_flows, *f);
+}
+
+void trace_builder_sample(trace_builder *b, const trace_sample_in *s)
+{
+    VEC_PUSH(b->samples, b->n_samples, b->cap_samples, *s);
+}
+
+/* ---- the end ---- */
+
+/* Plain printable ASCII without a backslash needs no decoding. */
+static bool is_plain(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c < 0x20 || c >= 0x7F || c == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *decoded(trace_builder *b, const char *raw, size_t n, trace_decode_fn decode, void *ctx, strbuf *out)
+{
+    strbuf_clear(out);
+    decode(ctx, raw, n, out);
+    return arena_strndup(&b->mem, strbuf_str(out), out->n);
+}
+
+marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void *ctx)
+{
+    marey_status status = flush(b);
+    strbuf out = {0};
+    for (size_t i = 0; decode && i < b->strings.n; i++) {
+        if (!is_plain(b->strings.text[i], b->strings.len[i])) {
+            b->strings.text[i] = decoded(b, b->strings.text[i], b->strings.len[i], decode, ctx, &out);
+            b->strings.len[i] = (uint32_t)out.n;
+        }
+    }
+    for (size_t i = 0; decode && i < b->n_threads; i++) {
+        trace_thread_in *t = &b->threads[i];
+        if (!is_plain(t->pid, strlen(t->pid))) {
+            t->pid = decoded(b, t->pid, strlen(t->pid), decode, ctx, &out);
+        }
+        if (!is_plain(t->tid, strlen(t->tid))) {
+            t->tid = decoded(b, t->tid, strlen(t->tid), decode, ctx, &out);
+        }
+    }
+    strbuf_deinit(&out);
+    memset(b->thread_cache, 0, sizeof b->thread_cache);
+    free_chunk(&b->chunk);
+    return status;
+}
