@@ -28,6 +28,10 @@ static void take_distributed(chrome_reader *c, jspan info)
     trace_facts *f = &c->b->facts;
     f->rank = integer(jspan_member(info, "rank"), f->rank);
     f->world_size = integer(jspan_member(info, "world_size"), f->world_size);
+    f->stage = integer(jspan_member(info, "stage"), f->stage);
+    f->dp = integer(jspan_member(info, "dp"), f->dp);
+    f->tp = integer(jspan_member(info, "tp"), f->tp);
+    f->ep = integer(jspan_member(info, "ep"), f->ep);
     f->rank = f->rank < 0 ? -1 : f->rank;
     f->world_size = f->world_size < 1 ? -1 : f->world_size;
     jspan backend = jspan_member(info, "backend");

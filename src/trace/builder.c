@@ -14,6 +14,7 @@ void trace_builder_init(trace_builder *b)
     b->facts.format = "chrome";
     b->facts.rank = -1;
     b->facts.world_size = -1;
+    b->facts.stage = b->facts.dp = b->facts.tp = b->facts.ep = -1;
     b->facts.backend = NO_ID;
     b->facts.host = NO_ID;
     b->facts.device_name = NO_ID;

@@ -98,9 +98,10 @@ typedef struct trace_name_in {
 
 /* Facts of the file that matter for the run; strings are string ids, NO_ID where unknown. */
 typedef struct trace_facts {
-    const char *format;       /* "kineto" or "chrome" */
-    int64_t rank, world_size; /* -1: not stated */
-    int64_t base_epoch_ns;    /* added to times for the epoch; 0 */
+    const char *format;        /* "kineto" or "chrome" */
+    int64_t rank, world_size;  /* -1: not stated */
+    int64_t stage, dp, tp, ep; /* place in the parallel grid; -1: not stated */
+    int64_t base_epoch_ns;     /* added to times for the epoch; 0 */
     uint32_t backend, host, device_name;
     uint32_t schema_version; /* 0: none */
     char *groups_json;       /* raw pg_config array text (at most 1 MiB), owned; NULL */
