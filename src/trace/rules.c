@@ -1,0 +1,422 @@
+#include "trace/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "trace/rules_builtin.h"
+
+enum { NAME_BYTES = 4096, MAX_SCOPES = 64, MAX_WORDS = 512, RULES_BYTES = 1 << 20 };
+
+/* A pattern of one rule. `need` is a set of hashed letter pairs that a matching name must contain: it turns most patterns
+ * away without looking at the name. */
+typedef struct pattern {
+    const char *text; /* lower case */
+    uint64_t need;
+    uint32_t category; /* NO_ID: sets the mark */
+    uint8_t scope;
+    uint8_t mark;
+} pattern;
+
+struct trace_rules {
+    arena mem;
+    pattern *patterns;
+    size_t n_patterns, cap_patterns;
+    trace_category *categories;
+    size_t n_categories, cap_categories;
+    const char *scopes[MAX_SCOPES]; /* comma-separated patterns on the source category */
+    size_t n_scopes;
+    uint32_t fallback;
+};
+
+/* What reading one file of rules needs. */
+typedef struct rules_parser {
+    trace_rules *r;
+    const char *where;
+    unsigned line;
+    char *words[MAX_WORDS];
+    size_t n_words;
+    diag *d;
+} rules_parser;
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static uint64_t pair_bit(char a, char b)
+{
+    uint32_t x = (uint32_t)(unsigned char)a * 31U + (uint32_t)(unsigned char)b * 7U;
+    return UINT64_C(1) << ((x ^ (x >> 6)) & 63U);
+}
+
+static uint64_t pairs_of_name(const char *s, size_t n)
+{
+    uint64_t bits = 0;
+    for (size_t i = 1; i < n; i++) {
+        bits |= pair_bit(s[i - 1], s[i]);
+    }
+    return bits;
+}
+
+static bool is_wild(char c)
+{
+    return c == '*' || c == '?';
+}
+
+static uint64_t pairs_of_pattern(const char *s)
+{
+    uint64_t bits = 0;
+    for (size_t i = 1; s[0] && s[i]; i++) {
+        if (!is_wild(s[i - 1]) && !is_wild(s[i])) {
+            bits |= pair_bit(s[i - 1], s[i]);
+        }
+    }
+    return bits;
+}
+
+/* `*` any run, `?` one byte. One remembered star is enough, so the cost is at most |p| * |s|. */
+static bool glob(const char *p, const char *pe, const char *s, const char *se)
+{
+    const char *star = NULL;
+    const char *mark = s;
+    while (s < se) {
+        if (p < pe && *p == '*') {
+            star = ++p;
+            mark = s;
+        } else if (p < pe && (*p == '?' || *p == *s)) {
+            p++;
+            s++;
+        } else if (star) {
+            p = star;
+            s = ++mark;
+        } else {
+            return false;
+        }
+    }
+    while (p < pe && *p == '*') {
+        p++;
+    }
+    return p == pe;
+}
+
+static bool scope_matches(const char *scope, const char *source, size_t n)
+{
+    while (*scope) {
+        size_t len = strcspn(scope, ",");
+        if ((len == 1 && *scope == '-' && n == 0) || glob(scope, scope + len, source, source + n)) {
+            return true;
+        }
+        scope += len + (scope[len] == ',');
+    }
+    return false;
+}
+
+static size_t lower_copy(char *to, const char *from, size_t cap)
+{
+    size_t n = 0;
+    for (; n < cap && from[n]; n++) {
+        to[n] = lower(from[n]);
+    }
+    return n;
+}
+
+trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const char *source)
+{
+    char name[NAME_BYTES];
+    char src[256];
+    size_t n = lower_copy(name, text, sizeof name);
+    size_t ns = lower_copy(src, source, sizeof src);
+    uint64_t scopes = 0;
+    for (size_t i = 0; i < r->n_scopes; i++) {
+        scopes |= (uint64_t)scope_matches(r->scopes[i], src, ns) << i;
+    }
+    uint64_t have = pairs_of_name(name, n);
+    trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
+    for (size_t i = 0; i < r->n_patterns; i++) {
+        const pattern *p = &r->patterns[i];
+        bool open = p->category == NO_ID ? m.mark == MARK_NONE : m.category == NO_ID;
+        if (!open || !(scopes >> p->scope & 1U) || (p->need & ~have) != 0 ||
+            !glob(p->text, p->text + strlen(p->text), name, name + n)) {
+            continue;
+        }
+        if (p->category == NO_ID) {
+            m.mark = (trace_mark)p->mark;
+        } else {
+            m.category = p->category;
+        }
+    }
+    m.category = m.category == NO_ID ? r->fallback : m.category;
+    return m;
+}
+
+const trace_category *trace_rules_categories(const trace_rules *r, size_t *n)
+{
+    *n = r->n_categories;
+    return r->categories;
+}
+
+/* ------------------------------------------------------------------ reading the table */
+
+static marey_status complain(const rules_parser *p, const char *what, const char *word)
+{
+    return diag_error(p->d, MAREY_FORMAT, p->where, DIAG_NO_OFFSET, "line %u: %s%s%s%s", p->line, what, word ? " \"" : "",
+                      word ? word : "", word ? "\"" : "");
+}
+
+/* Cuts a line (NUL-terminated, changed in place) into words; "..." keeps blanks. */
+static marey_status split(rules_parser *p, char *s)
+{
+    p->n_words = 0;
+    for (;;) {
+        s += strspn(s, " \t\r");
+        if (!*s || *s == '#') {
+            return MAREY_OK;
+        }
+        if (p->n_words == MAX_WORDS) {
+            return complain(p, "more than 512 words", NULL);
+        }
+        bool quoted = *s == '"';
+        char *begin = s + quoted;
+        char *end = begin + strcspn(begin, quoted ? "\"" : " \t\r");
+        if (quoted && !*end) {
+            return complain(p, "a quote is not closed", NULL);
+        }
+        s = end + (*end != '\0');
+        *end = '\0';
+        p->words[p->n_words++] = begin;
+    }
+}
+
+static uint32_t find_category(const trace_rules *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->n_categories; i++) {
+        if (strcmp(r->categories[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return NO_ID;
+}
+
+static marey_status read_category(rules_parser *p)
+{
+    trace_rules *r = p->r;
+    if (p->n_words != 4) {
+        return complain(p, "expected: category NAME CLASS LANE", NULL);
+    }
+    unsigned klass = 0;
+    unsigned kind = 0;
+    while (klass < CLASS_COUNT && strcmp(trace_class_name((trace_class)klass), p->words[2]) != 0) {
+        klass++;
+    }
+    while (kind < KIND_STEP && strcmp(trace_kind_name((trace_kind)kind), p->words[3]) != 0) {
+        kind++;
+    }
+    if (klass == CLASS_COUNT) {
+        return complain(p, "unknown class", p->words[2]);
+    }
+    if (kind == KIND_STEP) {
+        return complain(p, "unknown lane", p->words[3]);
+    }
+    if (find_category(r, p->words[1]) != NO_ID) {
+        return MAREY_OK; /* the user's own came first */
+    }
+    trace_category c = {arena_strndup(&r->mem, p->words[1], strlen(p->words[1])), (trace_class)klass, (trace_kind)kind};
+    VEC_PUSH(r->categories, r->n_categories, r->cap_categories, c);
+    return MAREY_OK;
+}
+
+static char *lower_dup(arena *a, const char *s)
+{
+    char *copy = arena_strndup(a, s, strlen(s));
+    for (char *c = copy; *c; c++) {
+        *c = lower(*c);
+    }
+    return copy;
+}
+
+static marey_status find_scope(rules_parser *p, const char *word, uint8_t *scope)
+{
+    trace_rules *r = p->r;
+    char *text = lower_dup(&r->mem, word);
+    size_t i = 0;
+    while (i < r->n_scopes && strcmp(r->scopes[i], text) != 0) {
+        i++;
+    }
+    if (i == MAX_SCOPES) {
+        return complain(p, "more than 64 different sources", NULL);
+    }
+    r->scopes[i] = text;
+    r->n_scopes = i == r->n_scopes ? i + 1 : r->n_scopes;
+    *scope = (uint8_t)i;
+    return MAREY_OK;
+}
+
+/* words[first] are the sources, the rest patterns. */
+static marey_status read_patterns(rules_parser *p, size_t first, pattern proto)
+{
+    if (p->n_words < first + 2) {
+        return complain(p, "expected sources and at least one pattern after", p->words[first - 1]);
+    }
+    marey_status status = find_scope(p, p->words[first], &proto.scope);
+    for (size_t i = first + 1; status == MAREY_OK && i < p->n_words; i++) {
+        proto.text = lower_dup(&p->r->mem, p->words[i]);
+        proto.need = pairs_of_pattern(proto.text);
+        VEC_PUSH(p->r->patterns, p->r->n_patterns, p->r->cap_patterns, proto);
+    }
+    return status;
+}
+
+static marey_status read_match(rules_parser *p)
+{
+    if (p->n_words < 4) {
+        return complain(p, "expected: match CATEGORY SOURCES PATTERN...", NULL);
+    }
+    uint32_t c = find_category(p->r, p->words[1]);
+    if (c == NO_ID) {
+        return complain(p, "unknown category", p->words[1]);
+    }
+    return read_patterns(p, 2, (pattern){.category = c});
+}
+
+static marey_status read_phase(rules_parser *p)
+{
+    static const char *const names[] = {"", "forward", "backward", "recompute", "optimizer", "checkpoint"};
+    if (p->n_words < 4) {
+        return complain(p, "expected: phase PHASE SOURCES PATTERN...", NULL);
+    }
+    for (uint8_t i = 1; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], p->words[1]) == 0) {
+            return read_patterns(p, 2, (pattern){.category = NO_ID, .mark = i});
+        }
+    }
+    return complain(p, "unknown phase", p->words[1]);
+}
+
+static marey_status read_line(rules_parser *p, char *line)
+{
+    marey_status status = split(p, line);
+    if (status != MAREY_OK || p->n_words == 0) {
+        return status;
+    }
+    if (strcmp(p->words[0], "category") == 0) {
+        return read_category(p);
+    }
+    if (strcmp(p->words[0], "match") == 0) {
+        return read_match(p);
+    }
+    if (strcmp(p->words[0], "phase") == 0) {
+        return read_phase(p);
+    }
+    if (strcmp(p->words[0], "step") == 0) {
+        return read_patterns(p, 1, (pattern){.category = NO_ID, .mark = MARK_STEP});
+    }
+    return complain(p, "unknown word", p->words[0]);
+}
+
+/* Reads either the declarations of categories or all the rest: the categories of all files are known before any rule, so
+ * that a user's rule can name a built-in category. */
+static marey_status read_text(trace_rules *r, const char *where, const char *text, size_t n, bool categories, diag *d)
+{
+    rules_parser *p = mem_calloc(1, sizeof *p);
+    *p = (rules_parser){.r = r, .where = where, .d = d};
+    char *copy = mem_strndup(text, n);
+    marey_status status = MAREY_OK;
+    for (char *line = copy; line && status == MAREY_OK;) {
+        char *end = strchr(line, '\n');
+        if (end) {
+            *end = '\0';
+        }
+        p->line++;
+        const char *word = line + strspn(line, " \t");
+        if ((strncmp(word, "category", 8) == 0) == categories) {
+            status = read_line(p, line);
+        }
+        line = end ? end + 1 : NULL;
+    }
+    free(copy);
+    free(p);
+    return status;
+}
+
+static marey_status complete(trace_rules *r, diag *d)
+{
+    r->fallback = find_category(r, "other");
+    if (r->fallback == NO_ID) {
+        return diag_error(d, MAREY_FORMAT, NULL, DIAG_NO_OFFSET, "the rules have no category \"other\"");
+    }
+    return MAREY_OK;
+}
+
+marey_status trace_rules_create_from(trace_rules **out, const char *text, size_t n, diag *d)
+{
+    trace_rules *r = mem_calloc(1, sizeof *r);
+    marey_status status;
+    MAREY_TRY(read_text(r, "rules", text, n, true, d));
+    MAREY_TRY(read_text(r, "rules", text, n, false, d));
+    MAREY_TRY(complete(r, d));
+    *out = r;
+    return MAREY_OK;
+fail:
+    trace_rules_destroy(&r);
+    return status;
+}
+
+marey_status trace_rules_create(trace_rules **out, const char *user_path, diag *d)
+{
+    static const char *const builtin = "categories.rules";
+    const char *text = (const char *)rules_builtin;
+    size_t size = rules_builtin_size;
+    trace_rules *r = mem_calloc(1, sizeof *r);
+    char *user = NULL;
+    size_t n_user = 0;
+    marey_status status;
+    if (user_path) {
+        MAREY_TRY(file_read_all(user_path, RULES_BYTES, &user, &n_user, d));
+        MAREY_TRY(read_text(r, user_path, user, n_user, true, d));
+    }
+    MAREY_TRY(read_text(r, builtin, text, size, true, d));
+    if (user) {
+        MAREY_TRY(read_text(r, user_path, user, n_user, false, d));
+    }
+    MAREY_TRY(read_text(r, builtin, text, size, false, d));
+    MAREY_TRY(complete(r, d));
+    free(user);
+    *out = r;
+    return MAREY_OK;
+fail:
+    free(user);
+    trace_rules_destroy(&r);
+    return status;
+}
+
+void trace_rules_destroy(trace_rules **r)
+{
+    if (!*r) {
+        return;
+    }
+    free((*r)->patterns);
+    free((*r)->categories);
+    arena_deinit(&(*r)->mem);
+    free(*r);
+    *r = NULL;
+}
+
+char *trace_rules_user_path(void)
+{
+    const char *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    strbuf path = {0};
+    if (config && *config) {
+        strbuf_printf(&path, "%s/marey/categories.rules", config);
+    } else if (home && *home) {
+        strbuf_printf(&path, "%s/.config/marey/categories.rules", home);
+    }
+    if (!path.s || !file_exists(path.s)) {
+        strbuf_deinit(&path);
+        return NULL;
+    }
+    return path.s;
+}
