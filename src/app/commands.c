@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const command COMMANDS[] = {
+const marey_command COMMANDS[] = {
 #if MAREY_VIEWER
     {"open", "show a run in a window; `marey FILE` is the same", cmd_open},
 #endif
@@ -22,7 +22,7 @@ const command COMMANDS[] = {
 };
 const size_t N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS;
 
-const command *command_find(const char *name)
+const marey_command *command_find(const char *name)
 {
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(COMMANDS[i].name, name) == 0) {

@@ -23,17 +23,17 @@ int cmd_render(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 #endif
 
-typedef struct command {
+typedef struct marey_command {
     const char *name;
     const char *summary; /* one line of the menu */
     int (*run)(int argc, char **argv);
-} command;
+} marey_command;
 
-extern const command COMMANDS[];
+extern const marey_command COMMANDS[];
 extern const size_t N_COMMANDS;
 
 /** NULL when there is none of this name. */
-const command *command_find(const char *name);
+const marey_command *command_find(const char *name);
 /** The menu of all commands. */
 void commands_print_menu(FILE *out);
 

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
         commands_print_menu(stdout);
         return EXIT_DONE;
     }
-    const command *c = command_find(word);
+    const marey_command *c = command_find(word);
     if (c) {
         return c->run(argc - 1, argv + 1);
     }

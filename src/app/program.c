@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "app/commands.h"
+
 int64_t program_start_ns;
 cancel_flag program_cancel;
 
@@ -46,4 +48,9 @@ void program_print_messages(const diag *d, bool quiet)
     if (d->n_suppressed > 0 && !quiet) {
         (void)fprintf(stderr, "marey: and %" PRIu64 " more messages\n", d->n_suppressed);
     }
+}
+
+int program_exit_code(marey_status status)
+{
+    return status == MAREY_OK ? EXIT_DONE : status == MAREY_ARG ? EXIT_USAGE : EXIT_INPUT;
 }

@@ -21,4 +21,7 @@ void program_catch_interrupt(void);
  */
 void program_print_messages(const diag *d, bool quiet);
 
+/** What main() returns for it: EXIT_DONE, EXIT_USAGE for ARG, else EXIT_INPUT (app/commands.h). */
+int program_exit_code(marey_status status);
+
 #endif

@@ -78,9 +78,10 @@ void cache_destroy(cache **pc)
 void cache_begin_frame(cache *c)
 {
     lock(c);
-    c->generation++;
-    c->in_frame = true;
-    c->n_arrived_at_begin = c->n_arrived;
+    if (c->frame_depth++ == 0) {
+        c->generation++;
+        c->n_arrived_at_begin = c->n_arrived;
+    }
     unlock(c);
 }
 
@@ -104,10 +105,12 @@ static void drop_old_requests(cache *c)
 void cache_end_frame(cache *c)
 {
     lock(c);
-    c->in_frame = false;
-    drop_old_requests(c);
-    cache_evict(c);
-    (void)pthread_cond_broadcast(&c->arrived); /* nothing may be in flight now */
+    MAREY_ASSERT(c->frame_depth > 0);
+    if (--c->frame_depth == 0) {
+        drop_old_requests(c);
+        cache_evict(c);
+        (void)pthread_cond_broadcast(&c->arrived); /* nothing may be in flight now */
+    }
     unlock(c);
 }
 

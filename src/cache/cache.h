@@ -61,6 +61,7 @@ typedef struct cache_options {
 marey_status cache_create(cache **out, const cache_source *source, const cache_options *options, diag *d);
 void cache_destroy(cache **c); /* cancels what is in flight */
 
+/** Frames nest; only the outermost pair counts. */
 void cache_begin_frame(cache *c);
 void cache_end_frame(cache *c);
 /** @param urgency  lower loads first: 0 visible, 1 neighbour (prefetch). */

@@ -100,7 +100,7 @@ void entry_drop(cache *c, entry *e)
 /* During a frame, what the frame before used is likely to be asked for again: it stays, too. */
 static bool may_go(const cache *c, const entry *e)
 {
-    return e->used_gen < (c->in_frame ? c->generation - 1 : c->generation);
+    return e->used_gen < (c->frame_depth > 0 ? c->generation - 1 : c->generation);
 }
 
 void cache_evict(cache *c)

@@ -48,7 +48,7 @@ struct cache {
     entry_list spares[2]; /* buffers of evicted blocks and tiles, to be used again */
     size_t n_spares[2];
     uint64_t generation;
-    bool in_frame;
+    unsigned frame_depth; /* begun and not ended */
     bool stop;
     uint64_t n_arrived;
     uint64_t n_arrived_at_begin;

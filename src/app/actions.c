@@ -1,0 +1,333 @@
+#include "app/actions.h"
+
+#include <string.h>
+
+#include "app/select.h"
+
+static const double ZOOM = 1.6; /* per key press */
+static const double PAN = 0.15; /* of what is shown */
+static const double ROWS = 1.25;
+static const double SCROLL_PX = 60;
+
+static double shown_height_px(const session *s)
+{
+    return (double)s->frame.plot.h / s->input.scale;
+}
+
+static double shown_middle_y(const session *s)
+{
+    return (double)s->frame.plot.y + 0.5 * (double)s->frame.plot.h;
+}
+
+static void zoom_in(session *s, int64_t now_ns)
+{
+    session_zoom(s, ZOOM, session_cursor_at(s), now_ns);
+}
+
+static void zoom_out(session *s, int64_t now_ns)
+{
+    session_zoom(s, 1 / ZOOM, session_cursor_at(s), now_ns);
+}
+
+static void pan_left(session *s, int64_t now_ns)
+{
+    session_pan(s, -PAN, now_ns);
+}
+
+static void pan_right(session *s, int64_t now_ns)
+{
+    session_pan(s, PAN, now_ns);
+}
+
+static void page_left(session *s, int64_t now_ns)
+{
+    session_pan(s, -0.9, now_ns);
+}
+
+static void page_right(session *s, int64_t now_ns)
+{
+    session_pan(s, 0.9, now_ns);
+}
+
+static void scroll_up(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    session_scroll(s, -SCROLL_PX);
+}
+
+static void scroll_down(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    session_scroll(s, SCROLL_PX);
+}
+
+static void page_up(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    session_scroll(s, -0.9 * shown_height_px(s));
+}
+
+static void page_down(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    session_scroll(s, 0.9 * shown_height_px(s));
+}
+
+static void rows_taller(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    session_zoom_rows(s, ROWS, shown_middle_y(s));
+}
+
+static void rows_shorter(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    session_zoom_rows(s, 1 / ROWS, shown_middle_y(s));
+}
+
+static void rows_fit(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.row_px = 0;
+    s->view.scroll_px = 0;
+    s->is_dirty = true;
+}
+
+static void whole_run(session *s, int64_t now_ns)
+{
+    rows_fit(s, now_ns);
+    session_go(s, 0, (double)s->duration_ns, now_ns);
+}
+
+static void set_layout(session *s, view_layout layout)
+{
+    s->view.layout = layout;
+    s->is_dirty = true;
+}
+
+static void layout_timeline(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    set_layout(s, LAYOUT_TIMELINE);
+}
+
+static void layout_marey(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    set_layout(s, LAYOUT_MAREY);
+}
+
+static void layout_other(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    set_layout(s, s->view.layout == LAYOUT_TIMELINE ? LAYOUT_MAREY : LAYOUT_TIMELINE);
+}
+
+static void theme_other(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.theme = s->view.theme == THEME_DARK ? THEME_LIGHT : THEME_DARK;
+    s->is_dirty = true;
+}
+
+static void cpu_rows(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.show_cpu = !s->view.show_cpu;
+    s->is_dirty = true;
+}
+
+static void open_all(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    scene_open_all(s->scene, 2);
+    s->is_dirty = true;
+}
+
+static void close_all(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    scene_open_all(s->scene, 0);
+    s->is_dirty = true;
+}
+
+static void toggle_row(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    select_toggle_row(s);
+}
+
+static void next_event(session *s, int64_t now_ns)
+{
+    select_neighbour(s, 1, now_ns);
+}
+
+static void previous_event(session *s, int64_t now_ns)
+{
+    select_neighbour(s, -1, now_ns);
+}
+
+static void fit_selection(session *s, int64_t now_ns)
+{
+    select_fit(s, now_ns);
+}
+
+static void help(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.show_help = !s->view.show_help;
+    s->is_dirty = true;
+}
+
+/* Out of the innermost thing: the help, then the selection. */
+static void escape(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    if (s->view.show_help) {
+        s->view.show_help = false;
+    } else {
+        select_nothing(s);
+    }
+    s->is_dirty = true;
+}
+
+static void fullscreen(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->toggle_fullscreen = true;
+}
+
+static void quit(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->quit = true;
+}
+
+const action ACTIONS[] = {
+    {"zoom-in", "W, +, =", "zoom in at the pointer", zoom_in},
+    {"zoom-out", "S, -", "zoom out", zoom_out},
+    {"pan-left", "A, Left", "earlier", pan_left},
+    {"pan-right", "D, Right", "later", pan_right},
+    {"page-left", "Shift+Left", "a window earlier", page_left},
+    {"page-right", "Shift+Right", "a window later", page_right},
+    {"scroll-up", "Up", "rows up", scroll_up},
+    {"scroll-down", "Down", "rows down", scroll_down},
+    {"page-up", "Page up", "a page of rows up", page_up},
+    {"page-down", "Page down", "a page of rows down", page_down},
+    {"rows-taller", "]", "taller rows", rows_taller},
+    {"rows-shorter", "[", "lower rows", rows_shorter},
+    {"rows-fit", "\\", "fit all rows", rows_fit},
+    {"whole-run", "Z, 0, Home", "the whole run, all rows", whole_run},
+    {"fit-selection", "F", "fit what is selected", fit_selection},
+    {"previous-event", "P, <", "the event before on this track", previous_event},
+    {"next-event", "N, >", "the next event on this track", next_event},
+    {"toggle-row", "Enter, Space", "open or close the row under the pointer", toggle_row},
+    {"open-all", "E", "open all rows", open_all},
+    {"close-all", "R", "close all rows", close_all},
+    {"cpu-rows", "C", "show or hide CPU threads", cpu_rows},
+    {"layout-timeline", "T", "timeline", layout_timeline},
+    {"layout-marey", "M", "Marey: bands that join equal work", layout_marey},
+    {"layout-other", "Tab", "the other layout", layout_other},
+    {"theme-other", "L", "dark or light", theme_other},
+    {"fullscreen", "F11", "full screen", fullscreen},
+    {"help", "?, F1", "this help", help},
+    {"escape", "Escape", "close the help; select nothing", escape},
+    {"quit", "Q, Ctrl+Q", "leave", quit},
+};
+const size_t N_ACTIONS = sizeof ACTIONS / sizeof *ACTIONS;
+
+/* What the pointer does (pointer.c), for the help only. */
+static const char *const GESTURES[][2] = {
+    {"Wheel", "zoom at the pointer; over the row names: scroll"},
+    {"Shift+Wheel", "pan"},
+    {"Ctrl+Wheel", "row height"},
+    {"Drag", "pan in time and rows"},
+    {"Shift+Drag", "select a range of time"},
+    {"Click", "select; on an arrow: open or close the row"},
+    {"Double click", "fit the event"},
+    {"Overview", "click or drag: go there"},
+};
+
+enum { N_GESTURES = sizeof GESTURES / sizeof *GESTURES, MAX_HELP = 64 };
+
+const action *action_by_name(const char *name)
+{
+    for (size_t i = 0; i < N_ACTIONS; i++) {
+        if (strcmp(ACTIONS[i].name, name) == 0) {
+            return &ACTIONS[i];
+        }
+    }
+    return NULL;
+}
+
+static bool has_key(const char *keys, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *p = keys; p;) {
+        const char *end = strstr(p, ", ");
+        size_t len = end ? (size_t)(end - p) : strlen(p);
+        if (len == n && strncmp(p, key, n) == 0) {
+            return true;
+        }
+        p = end ? end + 2 : NULL;
+    }
+    return false;
+}
+
+const action *action_by_key(const char *key)
+{
+    for (size_t i = 0; i < N_ACTIONS; i++) {
+        if (has_key(ACTIONS[i].keys, key)) {
+            return &ACTIONS[i];
+        }
+    }
+    return NULL;
+}
+
+static size_t collect_help(const char *rows[MAX_HELP][2])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_GESTURES; i++, n++) {
+        rows[n][0] = GESTURES[i][0];
+        rows[n][1] = GESTURES[i][1];
+    }
+    for (size_t i = 0; i < N_ACTIONS && n < MAX_HELP; i++) {
+        if (ACTIONS[i].keys && ACTIONS[i].help) {
+            rows[n][0] = ACTIONS[i].keys;
+            rows[n++][1] = ACTIONS[i].help;
+        }
+    }
+    return n;
+}
+
+void actions_set_help(scene *s)
+{
+    static const char *rows[MAX_HELP][2]; /* the scene keeps the pointer */
+    size_t n = collect_help(rows);
+    scene_set_help(s, (const char *const(*)[2])rows, n);
+}
+
+static void print_markdown(const char *const (*rows)[2], size_t n, FILE *out)
+{
+    (void)fputs("# Keys and gestures of the window\n\n"
+                "Printed by `marey help keys --markdown` from the table that the window uses (src/app/actions.c).\n\n"
+                "| key | what it does |\n|---|---|\n",
+                out);
+    for (size_t i = 0; i < n; i++) {
+        const char *backslash = strcmp(rows[i][0], "\\") == 0 ? "\\" : ""; /* Markdown wants it twice */
+        (void)fprintf(out, "| %s%s | %s |\n", backslash, rows[i][0], rows[i][1]);
+    }
+}
+
+void actions_print(FILE *out, bool markdown)
+{
+    const char *rows[MAX_HELP][2];
+    size_t n = collect_help(rows);
+    if (markdown) {
+        print_markdown((const char *const(*)[2])rows, n, out);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)fprintf(out, "  %-14s %s\n", rows[i][0], rows[i][1]);
+    }
+}

@@ -1,0 +1,117 @@
+/* `marey render`: the window's picture without a window. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/args.h"
+#include "app/commands.h"
+#include "app/input.h"
+#include "app/look.h"
+#include "app/program.h"
+#include "app/session.h"
+#include "base/mem.h"
+#include "render/render.h"
+
+typedef struct render_job {
+    session_look look;
+    const char *out;
+    int size[2];
+    double scale;
+    bool quiet;
+    char *file;
+} render_job;
+
+static marey_status write_frame(session *s, headless *h, renderer *r, const char *path, diag *d)
+{
+    int w = s->input.width_px;
+    int ht = s->input.height_px;
+    marey_status status = renderer_draw(r, &s->list, s->text, NULL, d);
+    if (status != MAREY_OK) {
+        return status;
+    }
+    uint8_t *pixels = mem_alloc((size_t)w * (size_t)ht * 4);
+    status = headless_read(h, pixels, d);
+    if (status == MAREY_OK) {
+        status = png_write(path, pixels, w, ht, d);
+    }
+    free(pixels);
+    return status;
+}
+
+static marey_status draw(const render_job *job, diag *d)
+{
+    headless *h = NULL;
+    renderer *r = NULL;
+    session *s = NULL;
+    marey_status status = MAREY_OK;
+    session_options options = {.look = job->look};
+    MAREY_TRY(session_open(&s, job->file, &options, d));
+    s->input.width_px = job->size[0];
+    s->input.height_px = job->size[1];
+    s->input.scale = job->scale;
+    MAREY_TRY(headless_create(&h, job->size[0], job->size[1], d));
+    MAREY_TRY(renderer_create(&r, headless_get_proc(), d));
+    MAREY_TRY(session_build_complete(s, d));
+    MAREY_TRY(write_frame(s, h, r, job->out, d));
+fail:
+    renderer_destroy(&r);
+    headless_destroy(&h);
+    session_close(&s);
+    return status;
+}
+
+static bool check(const render_job *job)
+{
+    size_t n = job->out ? strlen(job->out) : 0;
+    const char *wrong = NULL;
+    if (!job->out) {
+        wrong = "-o OUT.png is missing";
+    } else if (n < 5 || strcmp(job->out + n - 4, ".png") != 0) {
+        wrong = "the picture's name must end in .png";
+    } else if (!(job->scale >= 0.25 && job->scale <= 8)) {
+        wrong = "--scale wants a number from 0.25 to 8";
+    }
+    if (wrong) {
+        (void)fprintf(stderr, "marey render: %s.\n", wrong);
+    }
+    return wrong == NULL && look_check("render", &job->look);
+}
+
+int cmd_render(int argc, char **argv)
+{
+    render_job job = {.look = SESSION_LOOK_DEFAULT, .size = {1920, 1080}, .scale = 1};
+    const arg_option options[] = {
+        {"--output", 'o', ARG_TEXT, "OUT.png", "the picture to write", &job.out, NULL},
+        {"--size", 0, ARG_SIZE, "WxH", "pixels of the picture (1920x1080)", job.size, NULL},
+        {"--scale", 0, ARG_REAL, "S", "pixels per design pixel: 2 for a high-resolution display (1)", &job.scale, NULL},
+        LOOK_OPTIONS(job.look),
+        {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &job.quiet, NULL},
+    };
+    const arg_command command = {
+        "render",
+        "PATH... -o OUT.png",
+        "Draw a picture of a run without a window; what the window shows, pixel for pixel.",
+        options,
+        sizeof options / sizeof *options,
+        1,
+        ARGS_UNLIMITED,
+        "PATH is a file that `marey convert` wrote, or profiler files and folders, which are converted first.\n"
+        "The picture is drawn when all of its data is in, so it never depends on timing."};
+    arg_operands paths;
+    arg_result parsed = args_parse(&command, argc, argv, &paths);
+    if (parsed != ARGS_OK) {
+        return parsed == ARGS_HELP ? EXIT_DONE : EXIT_USAGE;
+    }
+    if (!check(&job)) {
+        return EXIT_USAGE;
+    }
+    diag d;
+    diag_init(&d);
+    marey_status status = input_resolve(paths.items, paths.n, job.quiet, &job.file, &d);
+    if (status == MAREY_OK) {
+        status = draw(&job, &d);
+    }
+    program_print_messages(&d, job.quiet);
+    diag_deinit(&d);
+    free(job.file);
+    return program_exit_code(status);
+}

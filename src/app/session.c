@@ -1,0 +1,207 @@
+#include "app/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/actions.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+static const int64_t MOTION_NS = 150000000;
+static const double MIN_ROW_PX = 0.25;
+static const double MAX_ROW_PX = 400;
+
+static void apply_look(session *s, const session_look *look)
+{
+    const trace_model *m = store_model(s->file);
+    view_init(&s->view, m->duration_ns);
+    s->view.theme = (theme_id)look->theme;
+    s->view.layout = (view_layout)look->layout;
+    s->view.row_px = look->row_height;
+    if (m->view_end_ns > m->view_start_ns) {
+        view_show_range(&s->view, (double)m->view_start_ns, (double)m->view_end_ns);
+    }
+    double t0 = look->time_ns[0] == INT64_MIN ? s->view.t0_ns : (double)look->time_ns[0];
+    double t1 = look->time_ns[1] == INT64_MAX ? s->view.t1_ns : (double)look->time_ns[1];
+    if (t1 > t0) {
+        view_show_range(&s->view, t0, t1);
+    }
+    view_clamp(&s->view, s->duration_ns);
+    if (look->rows) {
+        strncpy(s->view.rows_pattern, look->rows, sizeof s->view.rows_pattern - 1);
+    }
+    if (look->open_depth != UINT64_MAX) {
+        scene_open_all(s->scene, look->open_depth > 3 ? 3 : (int)look->open_depth);
+    }
+}
+
+static unsigned default_threads(void)
+{
+    unsigned n = thread_cores();
+    return n > 9 ? 8 : n > 1 ? n - 1 : 1;
+}
+
+marey_status session_open(session **out, const char *path, const session_options *options, diag *d)
+{
+    *out = NULL;
+    session *s = mem_calloc(1, sizeof *s);
+    marey_status status = MAREY_OK;
+    MAREY_TRY(store_open(&s->file, path, d));
+    s->duration_ns = store_model(s->file)->duration_ns;
+    s->reduced_motion = options->reduced_motion;
+    s->input = (scene_input){.width_px = 1920, .height_px = 1080, .scale = 1, .cursor_x = -1, .cursor_y = -1};
+    cache_source source = cache_store_source(s->file);
+    cache_options co = {
+        .n_threads = options->n_threads ? options->n_threads : default_threads(),
+        .wake = options->wake,
+        .wake_ctx = options->wake_ctx,
+    };
+    MAREY_TRY(cache_create(&s->cache, &source, &co, d));
+    MAREY_TRY(text_create(&s->text, d));
+    MAREY_TRY(scene_create(&s->scene, s->file, s->cache, s->text, d));
+    actions_set_help(s->scene);
+    apply_look(s, &options->look);
+    s->is_dirty = true;
+    *out = s;
+    return MAREY_OK;
+fail:
+    session_close(&s);
+    return status;
+}
+
+void session_close(session **ps)
+{
+    session *s = *ps;
+    if (!s) {
+        return;
+    }
+    scene_destroy(&s->scene);
+    cache_destroy(&s->cache);
+    text_destroy(&s->text);
+    store_close(&s->file);
+    draw_list_deinit(&s->list);
+    free(s);
+    *ps = NULL;
+}
+
+/* ---- frames ---- */
+
+static double max_scroll_px(const session *s)
+{
+    double shown = (double)s->frame.plot.h / s->input.scale;
+    return s->frame.content_px > shown ? s->frame.content_px - shown : 0;
+}
+
+marey_status session_build(session *s, diag *d)
+{
+    s->is_dirty = false;
+    text_frame(s->text);
+    cache_begin_frame(s->cache);
+    marey_status status = scene_build(s->scene, &s->view, &s->input, &s->list, &s->frame, d);
+    cache_end_frame(s->cache);
+    cache_take_errors(s->cache, d);
+    if (status == MAREY_OK && s->view.scroll_px > max_scroll_px(s)) {
+        s->view.scroll_px = max_scroll_px(s); /* rows were closed, or the window grew */
+        s->is_dirty = true;
+    }
+    return status;
+}
+
+marey_status session_build_complete(session *s, diag *d)
+{
+    for (;;) {
+        uint64_t before = cache_get_stats(s->cache).n_loaded + cache_get_stats(s->cache).n_failed;
+        marey_status status = session_build(s, d);
+        if (status != MAREY_OK || (s->frame.complete && !s->is_dirty)) {
+            return status;
+        }
+        cache_settle(s->cache);
+        cache_stats now = cache_get_stats(s->cache);
+        if (now.n_loaded + now.n_failed == before && !s->is_dirty) {
+            return diag_error(d, MAREY_INTERNAL, store_path(s->file), DIAG_NO_OFFSET,
+                              "The picture waits for %zu pieces of data that nobody loads.", s->frame.n_wanted);
+        }
+    }
+}
+
+/* ---- the camera ---- */
+
+void session_goal(const session *s, double *t0_ns, double *t1_ns)
+{
+    bool moving = s->motion.length_ns > 0;
+    *t0_ns = moving ? s->motion.to_t0 : s->view.t0_ns;
+    *t1_ns = moving ? s->motion.to_t1 : s->view.t1_ns;
+}
+
+void session_go(session *s, double t0_ns, double t1_ns, int64_t now_ns)
+{
+    view goal = s->view;
+    view_show_range(&goal, t0_ns, t1_ns);
+    view_clamp(&goal, s->duration_ns);
+    s->is_dirty = true;
+    if (s->reduced_motion || now_ns == 0) {
+        s->view.t0_ns = goal.t0_ns;
+        s->view.t1_ns = goal.t1_ns;
+        s->motion.length_ns = 0;
+    } else {
+        view_motion_start(&s->motion, &s->view, goal.t0_ns, goal.t1_ns, now_ns, MOTION_NS);
+    }
+}
+
+bool session_step(session *s, int64_t now_ns)
+{
+    bool moved = view_motion_step(&s->motion, &s->view, now_ns);
+    s->is_dirty = s->is_dirty || moved;
+    return moved;
+}
+
+void session_zoom(session *s, double factor, double at, int64_t now_ns)
+{
+    view goal = s->view;
+    session_goal(s, &goal.t0_ns, &goal.t1_ns);
+    view_zoom(&goal, factor, at);
+    session_go(s, goal.t0_ns, goal.t1_ns, now_ns);
+}
+
+void session_pan(session *s, double fraction, int64_t now_ns)
+{
+    view goal = s->view;
+    session_goal(s, &goal.t0_ns, &goal.t1_ns);
+    view_pan(&goal, fraction);
+    session_go(s, goal.t0_ns, goal.t1_ns, now_ns);
+}
+
+static double clamp(double v, double low, double high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+void session_scroll(session *s, double by_px)
+{
+    s->view.scroll_px = clamp(s->view.scroll_px + by_px, 0, max_scroll_px(s));
+    s->is_dirty = true;
+}
+
+/* The row under y keeps its place: scroll + y grows by the same factor as the content. */
+void session_zoom_rows(session *s, double factor, double y_px)
+{
+    double fit_px = s->frame.unit_px > 0 ? s->frame.unit_px : 16;
+    double before = s->view.row_px > 0 ? s->view.row_px : fit_px;
+    double after = clamp(before * factor, MIN_ROW_PX, MAX_ROW_PX);
+    double y = clamp((y_px - (double)s->frame.plot.y) / s->input.scale, 0, (double)s->frame.plot.h / s->input.scale);
+    s->view.row_px = after;
+    s->view.scroll_px = (s->view.scroll_px + y) * (after / before) - y;
+    if (s->view.scroll_px < 0) {
+        s->view.scroll_px = 0;
+    }
+    s->is_dirty = true; /* session_build() clamps the scroll to the new content */
+}
+
+double session_cursor_at(const session *s)
+{
+    const rect *p = &s->frame.plot;
+    double x = s->input.cursor_x - (double)p->x;
+    double y = s->input.cursor_y - (double)p->y;
+    bool inside = p->w > 0 && x >= 0 && y >= 0 && x < (double)p->w && y < (double)p->h;
+    return inside ? x / (double)p->w : 0.5;
+}

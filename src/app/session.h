@@ -1,0 +1,90 @@
+/*
+ * A session: one open run and how it is looked at. Everything above the draw list, so the window, headless pictures,
+ * the bench and tests are the same program; it knows no OpenGL.
+ *
+ * Thread: the drawing thread. Owner: the caller.
+ */
+#ifndef MAREY_APP_SESSION_H
+#define MAREY_APP_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "cache/cache.h"
+#include "draw/draw_list.h"
+#include "scene/scene.h"
+#include "scene/view.h"
+#include "store/store.h"
+#include "text/text.h"
+
+/* How a run is looked at first; what the options of `open`, `render` and `bench` say. */
+typedef struct session_look {
+    int theme;           /* theme_id */
+    int layout;          /* view_layout */
+    int64_t time_ns[2];  /* INT64_MIN, INT64_MAX: as the file says */
+    const char *rows;    /* pattern; NULL: all */
+    double row_height;   /* design px; 0: fit */
+    uint64_t open_depth; /* UINT64_MAX: as the scene chooses */
+} session_look;
+
+#define SESSION_LOOK_DEFAULT                                                                                           \
+    {                                                                                                                  \
+        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX                                       \
+    }
+
+typedef struct session_options {
+    session_look look;
+    unsigned n_threads; /* of the cache; 0: one less than the machine has, at least one */
+    bool reduced_motion;
+    void (*wake)(void *ctx); /* data arrived; on a loader thread; may be NULL */
+    void *wake_ctx;
+} session_options;
+
+typedef struct session {
+    store_file *file;
+    cache *cache;
+    text_ctx *text;
+    scene *scene;
+    int64_t duration_ns;
+    bool reduced_motion;
+
+    view view; /* as drawn now */
+    view_motion motion;
+    scene_input input; /* size, scale and cursor: set by the owner before session_build() */
+
+    draw_list list; /* the last frame */
+    scene_frame frame;
+
+    bool is_dirty; /* the next frame will differ */
+    bool quit;
+    bool toggle_fullscreen; /* for the window, which resets it */
+} session;
+
+/** Errors: what store_open, text_create and scene_create return. Cost: does not depend on the number of events. */
+marey_status session_open(session **out, const char *path, const session_options *options, diag *d);
+void session_close(session **s);
+
+/** Build the frame for `input` into `list`. */
+marey_status session_build(session *s, diag *d);
+/** Build until all data is in. Loads on this thread, too. */
+marey_status session_build_complete(session *s, diag *d);
+
+/** The range that the view is moving to, or shows. */
+void session_goal(const session *s, double *t0_ns, double *t1_ns);
+/** Move to a range: clamped, and animated over 150 ms unless motion is reduced or `now_ns` is 0. */
+void session_go(session *s, double t0_ns, double t1_ns, int64_t now_ns);
+/** Advance the motion. @return true while something moves */
+bool session_step(session *s, int64_t now_ns);
+
+/** Zoom about a place, 0 to 1 across the plot. */
+void session_zoom(session *s, double factor, double at, int64_t now_ns);
+void session_pan(session *s, double fraction, int64_t now_ns);
+/** Rows: scroll by design px; zoom heights about a device pixel y. */
+void session_scroll(session *s, double by_px);
+void session_zoom_rows(session *s, double factor, double y_px);
+
+/** Where the cursor is across the plot, 0 to 1; the middle when it is elsewhere. */
+double session_cursor_at(const session *s);
+
+#endif
