@@ -1,10 +1,10 @@
 #version 330 core
 #include "lib/coverage.glsl"
 layout(origin_upper_left) in vec4 gl_FragCoord;
-flat in vec4 v_colour;
-flat in vec4 v_edges;
-flat in vec4 v_soft;
-flat in vec4 v_range;
+noperspective in vec4 v_colour;
+noperspective in vec4 v_edges;
+noperspective in vec4 v_soft;
+noperspective in vec4 v_range;
 out vec4 o_colour;
 
 void main()

@@ -5,11 +5,11 @@
 layout(location = 0) in vec2 a_y; // top, bottom
 layout(location = 1) in vec4 a_x; // left and right at the top, left and right at the bottom
 layout(location = 2) in vec4 a_colour;
-layout(location = 3) in vec4 a_clip;
-flat out vec4 v_colour;
-flat out vec4 v_edges; // left and right at the top, their slopes (px of x per px of y)
-flat out vec4 v_soft;  // 1 / width of each edge's ramp, least width, unused
-flat out vec4 v_range; // y: top, bottom; x: clip
+layout(location = 3) in vec4 a_clip; // x0, y0, x1, y1
+noperspective out vec4 v_colour;
+noperspective out vec4 v_edges; // left and right at the top, their slopes (px of x per px of y)
+noperspective out vec4 v_soft;  // 1 / width of each edge's ramp, least width, unused
+noperspective out vec4 v_range; // y: top, bottom; x: clip
 
 void main()
 {
@@ -26,6 +26,13 @@ void main()
     vec2 corner = frame_corner();
     vec2 rows = clamp(vec2(floor(a_y.x), ceil(a_y.y)), a_clip.yy, a_clip.ww);
     float y = mix(rows.x, rows.y, corner.y);
-    vec2 x = a_x.xy + slope * (y - a_y.x) + vec2(-1.0, 1.0) * (0.5 * (ramp + least) + 1.0);
+    float narrow = max(least - min(a_x.y - a_x.x, a_x.w - a_x.z), 0.0);
+    vec2 margin = vec2(-0.5, 0.5) * (ramp + narrow) + vec2(-0.02, 0.02);
+    vec2 x = a_x.xy + slope * (y - a_y.x) + margin;
+    // A band that leans little is drawn as the box around it, which fills faster than a slanted shape.
+    vec2 box = vec2(min(a_x.x, a_x.z), max(a_x.y, a_x.w));
+    vec2 least_box = vec2(max(a_x.x, a_x.z), min(a_x.y, a_x.w));
+    bool upright = box.y - box.x < 2.0 * max(least_box.y - least_box.x, 0.0) + 24.0;
+    x = upright ? clamp(box + margin, a_clip.xx, a_clip.zz) : x;
     gl_Position = frame_position(vec2(mix(x.x, x.y, corner.x), y));
 }

@@ -1,5 +1,5 @@
 #version 330 core
-flat in vec4 v_colour;
+noperspective in vec4 v_colour;
 out vec4 o_colour;
 
 void main()

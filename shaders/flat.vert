@@ -3,7 +3,7 @@
 // A rectangle on whole pixels, in one colour: surfaces, hairlines, most cells.
 layout(location = 0) in vec4 a_box; // x0, y0, x1, y1
 layout(location = 1) in vec4 a_colour;
-flat out vec4 v_colour;
+noperspective out vec4 v_colour;
 
 void main()
 {

@@ -1,14 +1,14 @@
 #version 330 core
 layout(origin_upper_left) in vec4 gl_FragCoord;
 uniform sampler2DArray u_atlas;
-flat in vec4 v_colour;
-flat in ivec3 v_shift;
-flat in float v_boost;
+noperspective in vec4 v_colour;
+noperspective in vec3 v_shift;
+noperspective in float v_boost;
 out vec4 o_colour;
 
 void main()
 {
-    float cover = texelFetch(u_atlas, ivec3(ivec2(gl_FragCoord.xy) + v_shift.xy, v_shift.z), 0).r;
+    float cover = texelFetch(u_atlas, ivec3(vec3(gl_FragCoord.xy, 0.5) + v_shift), 0).r;
     cover += v_boost * cover * (1.0 - cover);
     float alpha = v_colour.a * cover;
     o_colour = vec4(v_colour.rgb * alpha, alpha);

@@ -1,10 +1,10 @@
 #version 330 core
 #include "lib/coverage.glsl"
 layout(origin_upper_left) in vec4 gl_FragCoord;
-flat in vec4 v_colour;
-flat in vec4 v_clip;
-flat in vec4 v_axis;
-flat in vec3 v_style;
+noperspective in vec4 v_colour;
+noperspective in vec4 v_clip;
+noperspective in vec4 v_axis;
+noperspective in vec3 v_style;
 out vec4 o_colour;
 
 float dashes(float along, float dash)

@@ -5,10 +5,10 @@ layout(location = 0) in vec4 a_ends;  // x0, y0, x1, y1
 layout(location = 1) in vec2 a_style; // width, dash
 layout(location = 2) in vec4 a_colour;
 layout(location = 3) in vec4 a_clip;
-flat out vec4 v_colour;
-flat out vec4 v_clip;
-flat out vec4 v_axis;  // start, direction
-flat out vec3 v_style; // length, half width, dash
+noperspective out vec4 v_colour;
+noperspective out vec4 v_clip;
+noperspective out vec4 v_axis;  // start, direction
+noperspective out vec3 v_style; // length, half width, dash
 
 void main()
 {

@@ -1,9 +1,9 @@
 #version 330 core
 layout(origin_upper_left) in vec4 gl_FragCoord;
-flat in vec4 v_rect;
-flat in vec4 v_fill;
-flat in vec4 v_border;
-flat in vec2 v_edge;
+noperspective in vec4 v_rect;
+noperspective in vec4 v_fill;
+noperspective in vec4 v_border;
+noperspective in vec2 v_edge;
 out vec4 o_colour;
 
 // Signed distance to the edge, negative inside.

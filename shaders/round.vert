@@ -6,10 +6,10 @@ layout(location = 1) in vec4 a_rect; // centre, half size
 layout(location = 2) in vec4 a_fill;
 layout(location = 3) in vec4 a_border;
 layout(location = 4) in vec2 a_edge; // radius, border width
-flat out vec4 v_rect;
-flat out vec4 v_fill;
-flat out vec4 v_border;
-flat out vec2 v_edge;
+noperspective out vec4 v_rect;
+noperspective out vec4 v_fill;
+noperspective out vec4 v_border;
+noperspective out vec2 v_edge;
 
 void main()
 {

@@ -1,7 +1,7 @@
 #version 330 core
 layout(origin_upper_left) in vec4 gl_FragCoord;
-flat in vec4 v_colour;
-flat in vec3 v_edge[3];
+noperspective in vec4 v_colour;
+noperspective in vec3 v_edge[3];
 out vec4 o_colour;
 
 void main()

@@ -5,8 +5,8 @@ layout(location = 0) in vec4 a_box; // x0, y0, x1, y1
 layout(location = 1) in vec4 a_ab;  // two corners
 layout(location = 2) in vec2 a_c;   // the third
 layout(location = 3) in vec4 a_colour;
-flat out vec4 v_colour;
-flat out vec3 v_edge[3]; // unit normal that points inside, offset
+noperspective out vec4 v_colour;
+noperspective out vec3 v_edge[3]; // unit normal that points inside, offset
 
 vec3 edge(vec2 from, vec2 to)
 {

@@ -229,6 +229,19 @@ void gpu_target_bind(gpu *g, gpu_target t)
     }
 }
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pixels are taken as little-endian words");
+
+/* The device reads blue first. Four bytes at a time, in a form that the compiler turns into vector code. */
+static void swap_red_and_blue(uint8_t *pixels, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t p;
+        memcpy(&p, pixels + i * 4, 4);
+        p = (p & 0xff00ff00U) | ((p >> 16) & 0xffU) | ((p & 0xffU) << 16);
+        memcpy(pixels + i * 4, &p, 4);
+    }
+}
+
 /* The device reads the bottom row first. */
 static void flip_rows(uint8_t *pixels, size_t row_bytes, size_t n_rows)
 {
@@ -250,6 +263,7 @@ marey_status gpu_target_read(gpu *g, gpu_target t, uint8_t *rgba_pixels, diag *d
         return diag_error(d, MAREY_STATE, NULL, DIAG_NO_OFFSET, "there is no picture to read");
     }
     g->device->target_read(g->self, o, rgba_pixels);
+    swap_red_and_blue(rgba_pixels, (size_t)o->width * (size_t)o->height);
     flip_rows(rgba_pixels, (size_t)o->width * 4, (size_t)o->height);
     return gpu_check(g, "reading the picture", d);
 }

@@ -86,7 +86,7 @@ void gpu_layout_destroy(gpu *g, gpu_layout *l);
 
 /* ---- textures ---- */
 
-typedef enum gpu_format { GPU_R8, GPU_RGBA8, GPU_RGBA8_INT } gpu_format;
+typedef enum gpu_format { GPU_R8, GPU_RGBA8, GPU_RGBA8_INT, GPU_R32_INT } gpu_format;
 
 /** Nearest sampling, no mipmaps. `layers` 0 makes a plain 2-D texture, else an array. Content is undefined. */
 marey_status gpu_texture_create(gpu *g, gpu_texture *out, gpu_format format, int width, int height, int layers,
@@ -110,7 +110,7 @@ typedef struct gpu_draw {
     gpu_program program;
     gpu_layout layout;
     gpu_texture textures[4]; /* by unit; id 0 ends */
-    unsigned first, n;       /* instances; each is a strip of four vertices */
+    unsigned first, n;       /* instances; each is two triangles, six vertices */
     bool blend;              /* premultiplied over; off: the pixels are replaced */
 } gpu_draw;
 

@@ -43,7 +43,7 @@ typedef struct gpu_device {
     void (*buffer_write)(void *self, const gpu_object *o, const void *bytes, size_t size);
     void (*texture_write)(void *self, const gpu_object *o, const int box[5], const void *pixels);
     void (*target_bind)(void *self, const gpu_object *o);
-    void (*target_read)(void *self, const gpu_object *o, uint8_t *pixels);
+    void (*target_read)(void *self, const gpu_object *o, uint8_t *pixels); /* BGRA, bottom row first */
     void (*begin)(void *self, int width, int height, const float clear[4]);
     void (*draw)(void *self, const device_draw *draw);
     void (*finish)(void *self);

@@ -209,13 +209,21 @@ static marey_status gl_layout_create(void *self, gpu_object *o, diag *d)
 
 /* ---- textures ---- */
 
+/*
+ * A picture that is drawn into. Asked for in this way it becomes RGBA8 everywhere, but with Mesa's software renderer in
+ * the order of bytes for which that has its fast ways to fill rectangles.
+ */
+enum { FORMAT_TARGET = GPU_R32_INT + 1 };
+
 static const struct {
     GLint internal;
-    GLenum format;
+    GLenum format, type;
 } gl_formats[] = {
-    [GPU_R8] = {GL_R8, GL_RED},
-    [GPU_RGBA8] = {GL_RGBA8, GL_RGBA},
-    [GPU_RGBA8_INT] = {GL_RGBA8UI, GL_RGBA_INTEGER},
+    [GPU_R8] = {GL_R8, GL_RED, GL_UNSIGNED_BYTE},
+    [GPU_RGBA8] = {GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE},
+    [GPU_RGBA8_INT] = {GL_RGBA8UI, GL_RGBA_INTEGER, GL_UNSIGNED_BYTE},
+    [GPU_R32_INT] = {GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT},
+    [FORMAT_TARGET] = {GL_RGBA, GL_BGRA, GL_UNSIGNED_BYTE},
 };
 
 static GLenum texture_target(const gpu_object *o)
@@ -235,7 +243,7 @@ static marey_status gl_texture_create(void *self, gpu_object *o, diag *d)
     gl->TexParameteri(target, GL_TEXTURE_MAX_LEVEL, 0);
     if (o->layers) {
         gl->TexImage3D(target, 0, gl_formats[o->format].internal, o->width, o->height, o->layers, 0,
-                       gl_formats[o->format].format, GL_UNSIGNED_BYTE, NULL);
+                       gl_formats[o->format].format, gl_formats[o->format].type, NULL);
     } else {
         gl->TexImage2D(target, 0, gl_formats[o->format].internal, o->width, o->height, 0, gl_formats[o->format].format,
                        GL_UNSIGNED_BYTE, NULL);
@@ -254,11 +262,11 @@ static void gl_texture_write(void *self, const gpu_object *o, const int box[5], 
     gl->BindTexture(texture_target(o), o->native);
     gl->PixelStorei(GL_UNPACK_ALIGNMENT, 1);
     GLenum format = gl_formats[o->format].format;
+    GLenum type = gl_formats[o->format].type;
     if (o->layers) {
-        gl->TexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, box[0], box[1], box[2], box[3], box[4], 1, format, GL_UNSIGNED_BYTE,
-                          pixels);
+        gl->TexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, box[0], box[1], box[2], box[3], box[4], 1, format, type, pixels);
     } else {
-        gl->TexSubImage2D(GL_TEXTURE_2D, 0, box[0], box[1], box[3], box[4], format, GL_UNSIGNED_BYTE, pixels);
+        gl->TexSubImage2D(GL_TEXTURE_2D, 0, box[0], box[1], box[3], box[4], format, type, pixels);
     }
 }
 
@@ -273,7 +281,7 @@ static void delete_target(const GladGLContext *gl, gpu_object *o)
 static marey_status gl_target_create(void *self, gpu_object *o, diag *d)
 {
     const GladGLContext *gl = &((gl_device *)self)->gl;
-    gpu_object picture = {.width = o->width, .height = o->height, .format = GPU_RGBA8};
+    gpu_object picture = {.width = o->width, .height = o->height, .format = FORMAT_TARGET};
     marey_status status = gl_texture_create(self, &picture, d);
     if (status != MAREY_OK) {
         return status;
@@ -300,7 +308,7 @@ static void gl_target_read(void *self, const gpu_object *o, uint8_t *pixels)
     const GladGLContext *gl = &((gl_device *)self)->gl;
     gl->BindFramebuffer(GL_FRAMEBUFFER, o->native);
     gl->PixelStorei(GL_PACK_ALIGNMENT, 1);
-    gl->ReadPixels(0, 0, o->width, o->height, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    gl->ReadPixels(0, 0, o->width, o->height, GL_BGRA, GL_UNSIGNED_BYTE, pixels);
 }
 
 static void gl_object_destroy(void *self, gpu_object *o)
@@ -377,7 +385,7 @@ static void gl_draw(void *self, const device_draw *draw)
     }
     gl->BindVertexArray(draw->layout->native);
     point_attributes(gl, draw->layout, draw->first);
-    gl->DrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, (GLsizei)draw->n);
+    gl->DrawArraysInstanced(GL_TRIANGLES, 0, 6, (GLsizei)draw->n);
 }
 
 static void gl_finish(void *self)

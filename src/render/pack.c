@@ -22,6 +22,7 @@ void pack_deinit(pack *p)
     for (int i = 0; i < PACK_COUNT; i++) {
         free(p->arrays[i].items);
     }
+    free(p->rows);
     memset(p, 0, sizeof *p);
 }
 
@@ -178,21 +179,88 @@ static void pack_quads(pack *p, const draw_list *l, uint8_t layer)
 
 /* ---- strips, bands, triangles ---- */
 
+/* A strip on whole pixels, cut to its clip. */
+typedef struct placed_strip {
+    pack_box box;
+    int16_t x, top, floor;
+    uint32_t first_cell;
+    float dims;
+} placed_strip;
+
+enum { FIELD_MAX_GAP = 3 };
+
+static bool place_strip(const draw_list *l, const draw_strip *s, placed_strip *out)
+{
+    bool inside = s->first_cell <= l->n_cells && s->n_cells <= l->n_cells - s->first_cell;
+    bool small = l->n_cells < (size_t)PACK_CELL_COLUMNS * PACK_CELL_ROWS;
+    if (!inside || !small || !finite_rect(s->r)) {
+        return false;
+    }
+    out->x = whole(s->r.x);
+    out->top = whole(s->r.y);
+    out->floor = high(whole(s->r.y + s->r.h), (int16_t)(out->top + 1));
+    out->first_cell = s->first_cell;
+    out->dims = s->full_height ? 1 : 0;
+    pack_box box = box_between(out->x, out->top, out->x + (float)s->n_cells, out->floor);
+    out->box = cut_box(box, clip_box(l, s->clip));
+    return !is_empty(out->box);
+}
+
+/*
+ * A bar of the whole height times o / 255, rounded and at least one pixel, reaches the pixel that is `above` pixels
+ * from the floor when o exceeds this.
+ */
+static uint32_t occupancy_to_exceed(int above, int height)
+{
+    return above == 0 ? 0 : (uint32_t)((2 * above + 1) * 255 - 1) / (uint32_t)(2 * height);
+}
+
+static void push_row(pack *p, uint32_t cell, uint32_t exceed)
+{
+    VEC_PUSH(p->rows, p->n_rows, p->cap_rows, cell << 8 | exceed);
+}
+
+static void push_rows(pack *p, const placed_strip *s)
+{
+    for (int y = s->box.y0; y < s->box.y1; y++) {
+        push_row(p, s->first_cell, s->dims > 0 ? 0 : occupancy_to_exceed(s->floor - 1 - y, s->floor - s->top));
+    }
+}
+
+/* The instance that a strip may join: of the same columns, right above it and no more than a few pixels away. */
+static pack_strip *field_for(pack *p, const placed_strip *s)
+{
+    const pack_batch *last = p->n_batches > 0 ? &p->batches[p->n_batches - 1] : NULL;
+    pack_array *a = &p->arrays[PACK_STRIP];
+    if (!last || last->kind != PACK_STRIP || a->n == 0) {
+        return NULL;
+    }
+    pack_strip *f = (pack_strip *)a->items + a->n - 1;
+    int gap = s->box.y0 - f->box.y1;
+    bool same = f->x == s->x && f->dims == s->dims && f->box.x0 == s->box.x0 && f->box.x1 == s->box.x1;
+    return same && gap >= 0 && gap <= FIELD_MAX_GAP ? f : NULL;
+}
+
+static void add_strip(pack *p, const placed_strip *s)
+{
+    pack_strip *f = field_for(p, s);
+    if (f) {
+        for (int y = f->box.y1; y < s->box.y0; y++) {
+            push_row(p, s->first_cell, PACK_NEVER_INKED);
+        }
+        f->box.y1 = s->box.y1;
+    } else {
+        *(pack_strip *)add(p, PACK_STRIP, true) = (pack_strip){s->box, s->x, s->box.y0, (float)p->n_rows, s->dims};
+    }
+    push_rows(p, s);
+}
+
 static void pack_strips(pack *p, const draw_list *l, uint8_t layer)
 {
     for (size_t i = 0; i < l->n_strips; i++) {
-        const draw_strip *s = &l->strips[i];
-        bool inside = s->first_cell <= l->n_cells && s->n_cells <= l->n_cells - s->first_cell;
-        if (s->layer != layer || !inside || !finite_rect(s->r)) {
-            continue;
-        }
-        float x = floorf(s->r.x + 0.5F);
-        float y = floorf(s->r.y + 0.5F);
-        float bottom = fmaxf(floorf(s->r.y + s->r.h + 0.5F), y + 1);
-        pack_box box = cut_box(box_between(x, y, x + (float)s->n_cells, bottom), clip_box(l, s->clip));
-        if (!is_empty(box)) {
-            *(pack_strip *)add(p, PACK_STRIP, true) =
-                (pack_strip){box, x, bottom, bottom - y, s->first_cell, s->full_height};
+        placed_strip s;
+        if (l->strips[i].layer == layer && place_strip(l, &l->strips[i], &s)) {
+            add_strip(p, &s);
         }
     }
 }
@@ -361,6 +429,7 @@ static void pack_glyphs(pack *p, const draw_list *l, text_ctx *t, uint8_t layer)
 void pack_build(pack *p, const draw_list *l, text_ctx *t)
 {
     p->n_batches = 0;
+    p->n_rows = 0;
     for (int i = 0; i < PACK_COUNT; i++) {
         p->arrays[i].n = 0;
     }

@@ -43,10 +43,14 @@ typedef struct pack_round {
     float radius, border_width;
 } pack_round;
 
+/*
+ * Strips of the same columns that stand close above each other are one instance: rows of few pixels are then filled as
+ * one area. For each of its pixel rows it has a record (pack.rows): where the row's first cell lies, and what occupancy
+ * a cell must exceed to be inked there.
+ */
 typedef struct pack_strip {
     pack_box box;
-    float x, floor, height;
-    uint32_t first_cell, full_height;
+    float x, y, first_record, dims; /* column of the first cell, pixel row of the first record; 1: occupancy dims */
 } pack_strip;
 
 typedef struct pack_band {
@@ -88,8 +92,17 @@ typedef struct pack_array {
     size_t n, cap; /* items */
 } pack_array;
 
+enum {
+    PACK_CELL_COLUMNS = 2048, /* cells lie in rows of so many: the shader knows it too */
+    PACK_CELL_ROWS = 8192,
+    PACK_RECORD_COLUMNS = 1024,
+    PACK_NEVER_INKED = 255
+};
+
 typedef struct pack {
     pack_array arrays[PACK_COUNT];
+    uint32_t *rows; /* cell index << 8 | occupancy to exceed */
+    size_t n_rows, cap_rows;
     pack_batch batches[PACK_MAX_BATCHES];
     size_t n_batches;
 } pack;

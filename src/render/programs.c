@@ -11,7 +11,7 @@
 typedef struct kind_table {
     const char *name;
     size_t stride;
-    const char *sampler;
+    const char *samplers[4];
     unsigned n_attributes;
     gpu_attribute attributes[6];
 } kind_table;
@@ -24,47 +24,46 @@ typedef struct kind_table {
 static const kind_table kinds[PROGRAM_COUNT] = {
     [PACK_FLAT] = {"flat",
                    sizeof(pack_flat),
-                   NULL,
+                   {NULL},
                    2,
                    {PART(0, 4, GPU_I16, pack_flat, box), PART(1, 4, GPU_U8_NORM, pack_flat, colour)}},
     [PACK_ROUND] = {"round",
                     sizeof(pack_round),
-                    NULL,
+                    {NULL},
                     5,
                     {PART(0, 4, GPU_I16, pack_round, box), PART(1, 4, GPU_F32, pack_round, centre_x),
                      PART(2, 4, GPU_U8_NORM, pack_round, fill), PART(3, 4, GPU_U8_NORM, pack_round, border),
                      PART(4, 2, GPU_F32, pack_round, radius)}},
     [PACK_STRIP] = {"strip",
                     sizeof(pack_strip),
-                    "u_cells",
-                    3,
-                    {PART(0, 4, GPU_I16, pack_strip, box), PART(1, 3, GPU_F32, pack_strip, x),
-                     PART(2, 2, GPU_U32_INT, pack_strip, first_cell)}},
+                    {"u_cells", "u_rows", "u_palette"},
+                    2,
+                    {PART(0, 4, GPU_I16, pack_strip, box), PART(1, 4, GPU_F32, pack_strip, x)}},
     [PACK_BAND] = {"band",
                    sizeof(pack_band),
-                   NULL,
+                   {NULL},
                    4,
                    {PART(0, 2, GPU_F32, pack_band, y_top), PART(1, 4, GPU_F32, pack_band, x0),
                     PART(2, 4, GPU_U8_NORM, pack_band, colour), PART(3, 4, GPU_I16, pack_band, clip)}},
     [PACK_LINE] = {"line",
                    sizeof(pack_line),
-                   NULL,
+                   {NULL},
                    4,
                    {PART(0, 4, GPU_F32, pack_line, x0), PART(1, 2, GPU_F32, pack_line, width),
                     PART(2, 4, GPU_U8_NORM, pack_line, colour), PART(3, 4, GPU_I16, pack_line, clip)}},
     [PACK_TRI] = {"tri",
                   sizeof(pack_tri),
-                  NULL,
+                  {NULL},
                   4,
                   {PART(0, 4, GPU_I16, pack_tri, box), PART(1, 4, GPU_F32, pack_tri, ax),
                    PART(2, 2, GPU_F32, pack_tri, cx), PART(3, 4, GPU_U8_NORM, pack_tri, colour)}},
     [PACK_GLYPH] = {"glyph",
                     sizeof(pack_glyph),
-                    "u_atlas",
+                    {"u_atlas"},
                     3,
                     {PART(0, 4, GPU_I16, pack_glyph, box), PART(1, 4, GPU_U16_INT, pack_glyph, x),
                      PART(2, 4, GPU_U8_NORM, pack_glyph, colour)}},
-    [PROGRAM_FLOOR] = {"floor", sizeof(pack_flat), "u_cells", 1, {PART(0, 4, GPU_I16, pack_flat, box)}},
+    [PROGRAM_FLOOR] = {"floor", sizeof(pack_flat), {"u_cells"}, 1, {PART(0, 4, GPU_I16, pack_flat, box)}},
 };
 
 /* ---- sources ---- */
@@ -128,8 +127,7 @@ static marey_status make_program(gpu *g, const kind_table *k, gpu_program *out, 
     if (status == MAREY_OK) {
         gpu_program_desc desc = {.name = k->name, .vertex = strbuf_str(&vertex), .fragment = strbuf_str(&fragment)};
         desc.uniforms[UNIFORM_PIXEL] = "u_pixel";
-        desc.uniforms[UNIFORM_PALETTE] = strcmp(k->name, "strip") == 0 ? "u_palette" : NULL;
-        desc.samplers[0] = k->sampler;
+        memcpy(desc.samplers, k->samplers, sizeof desc.samplers);
         status = gpu_program_create(g, out, &desc, d);
     }
     strbuf_deinit(&vertex);

@@ -12,8 +12,8 @@
 /* The kinds of pack.h, and the pass that measures the floor. */
 enum { PROGRAM_FLOOR = PACK_COUNT, PROGRAM_COUNT };
 
-/* Places of uniforms in every program; u_palette is there in the strips' only. */
-enum { UNIFORM_PIXEL, UNIFORM_PALETTE };
+/* The place of the one uniform that every program has: 2 / frame size. */
+enum { UNIFORM_PIXEL };
 
 typedef struct program {
     gpu_program program;

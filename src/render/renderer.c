@@ -7,18 +7,21 @@
 #include "render/programs.h"
 #include "render/renderer_internal.h"
 
-enum {
-    CELL_COLUMNS = 2048, /* cells in one row of their texture: the shader knows it too */
-    CELL_ROWS_MIN = 64,
-    MAX_FRAME_PX = 16384
-};
+enum { ROWS_MIN = 64, MAX_FRAME_PX = 16384 };
+
+/* An array of four-byte items as a texture of `columns`. */
+typedef struct packed_texture {
+    gpu_format format;
+    int columns, rows;
+    gpu_texture texture;
+} packed_texture;
 
 struct renderer {
     gpu *gpu;
     pack pack;
     programs programs;
-    gpu_texture cells;
-    int cell_rows;
+    packed_texture cells, rows; /* pack.h */
+    gpu_texture palette;
     gpu_texture atlas;
     size_t atlas_pages;
     uint32_t atlas_size;
@@ -33,6 +36,8 @@ marey_status renderer_create_on(renderer **out, gpu *g, diag *d)
     (void)d;
     renderer *r = mem_calloc(1, sizeof *r);
     r->gpu = g;
+    r->cells = (packed_texture){.format = GPU_RGBA8_INT, .columns = PACK_CELL_COLUMNS};
+    r->rows = (packed_texture){.format = GPU_R32_INT, .columns = PACK_RECORD_COLUMNS};
     *out = r;
     return MAREY_OK;
 }
@@ -75,40 +80,66 @@ void renderer_finish(renderer *r)
 
 /* ---- textures ---- */
 
-/* Twice the rows when they do not suffice: a frame has about as many cells as the one before. */
-static marey_status grow_cells(renderer *r, int rows, diag *d)
+/* A texture that holds an array, packed into its rows. It grows by doubling: a frame needs about what the last one did.
+ */
+static marey_status upload_array(renderer *r, packed_texture *t, const void *items, size_t n, diag *d)
 {
-    int wanted = r->cell_rows > 0 ? r->cell_rows : CELL_ROWS_MIN;
-    while (wanted < rows) {
+    size_t columns = (size_t)t->columns;
+    size_t rows = n / columns;
+    int wanted = t->rows > 0 ? t->rows : ROWS_MIN;
+    while ((size_t)wanted <= rows && wanted < MAX_FRAME_PX) {
         wanted *= 2;
     }
-    int most = gpu_max_texture_size(r->gpu);
-    wanted = wanted < most ? wanted : most;
-    if (rows > wanted) {
+    if ((size_t)wanted <= rows || wanted > gpu_max_texture_size(r->gpu)) {
         return diag_error(d, MAREY_LIMIT, NULL, DIAG_NO_OFFSET, "the frame has more cells than a texture holds");
     }
-    if (r->cells.id && wanted == r->cell_rows) {
-        return MAREY_OK;
+    if (!t->texture.id || wanted != t->rows) {
+        gpu_texture_destroy(r->gpu, &t->texture);
+        marey_status status = gpu_texture_create(r->gpu, &t->texture, t->format, t->columns, wanted, 0, d);
+        if (status != MAREY_OK) {
+            return status;
+        }
+        t->rows = wanted;
     }
-    gpu_texture_destroy(r->gpu, &r->cells);
-    r->cell_rows = wanted;
-    return gpu_texture_create(r->gpu, &r->cells, GPU_RGBA8_INT, CELL_COLUMNS, wanted, 0, d);
+    const char *rest = (const char *)items + rows * columns * 4;
+    gpu_texture_write(r->gpu, t->texture, 0, 0, 0, t->columns, (int)rows, items);
+    gpu_texture_write(r->gpu, t->texture, 0, (int)rows, 0, (int)(n % columns), 1, rest);
+    return MAREY_OK;
 }
 
-static marey_status upload_cells(renderer *r, const draw_list *l, diag *d)
+/* A third of the way to the colour of severity: the class can still be told. */
+static rgba toward(rgba c, rgba to)
 {
-    size_t rows = l->n_cells / CELL_COLUMNS;
-    size_t rest = l->n_cells % CELL_COLUMNS;
-    if (rows >= MAX_FRAME_PX) {
-        return diag_error(d, MAREY_LIMIT, NULL, DIAG_NO_OFFSET, "the frame has more cells than a texture holds");
+    return (rgba){(uint8_t)((2 * c.r + to.r) / 3), (uint8_t)((2 * c.g + to.g) / 3), (uint8_t)((2 * c.b + to.b) / 3),
+                  255};
+}
+
+static marey_status upload_palette(renderer *r, const theme *t, diag *d)
+{
+    rgba colours[2 * PALETTE_SIZE];
+    for (int i = 0; i < PALETTE_SIZE; i++) {
+        colours[i] = t->data[i];
+        colours[PALETTE_SIZE + i] = toward(t->data[i], t->severity);
     }
-    marey_status status = grow_cells(r, (int)rows + 1, d);
-    if (status != MAREY_OK) {
-        return status;
+    if (!r->palette.id) {
+        marey_status status = gpu_texture_create(r->gpu, &r->palette, GPU_RGBA8, 2 * PALETTE_SIZE, 1, 0, d);
+        if (status != MAREY_OK) {
+            return status;
+        }
     }
-    gpu_texture_write(r->gpu, r->cells, 0, 0, 0, CELL_COLUMNS, (int)rows, l->cells);
-    gpu_texture_write(r->gpu, r->cells, 0, (int)rows, 0, (int)rest, 1, l->cells + rows * CELL_COLUMNS);
+    gpu_texture_write(r->gpu, r->palette, 0, 0, 0, 2 * PALETTE_SIZE, 1, colours);
     return MAREY_OK;
+}
+
+static marey_status upload_strips(renderer *r, const draw_list *l, diag *d)
+{
+    marey_status status;
+    MAREY_TRY(upload_array(r, &r->cells, l->cells, l->n_cells, d));
+    MAREY_TRY(upload_array(r, &r->rows, r->pack.rows, r->pack.n_rows, d));
+    MAREY_TRY(upload_palette(r, l->theme, d));
+    return MAREY_OK;
+fail:
+    return status;
 }
 
 static void upload_page(renderer *r, text_ctx *t, size_t page, bool whole)
@@ -152,16 +183,6 @@ static void put_channels(float out[4], rgba c)
     out[3] = c.a / 255.0F;
 }
 
-static void set_palette(renderer *r, gpu_program p, const theme *t)
-{
-    float palette[PALETTE_SIZE + 1][4];
-    for (int i = 0; i < PALETTE_SIZE; i++) {
-        put_channels(palette[i], t->data[i]);
-    }
-    put_channels(palette[PALETTE_SIZE], t->severity);
-    gpu_set_floats(r->gpu, p, UNIFORM_PALETTE, 4, PALETTE_SIZE + 1, palette[0]);
-}
-
 /* Send one kind's instances and set its program up for this frame. */
 static marey_status prepare_kind(renderer *r, pack_kind kind, const draw_list *l, diag *d)
 {
@@ -173,9 +194,6 @@ static marey_status prepare_kind(renderer *r, pack_kind kind, const draw_list *l
     }
     gpu_buffer_write(r->gpu, p->buffer, a->items, a->n * pack_item_size(kind));
     gpu_set_floats(r->gpu, p->program, UNIFORM_PIXEL, 2, 1, (const float[]){2 / l->width, 2 / l->height});
-    if (kind == PACK_STRIP) {
-        set_palette(r, p->program, l->theme);
-    }
     return MAREY_OK;
 }
 
@@ -188,7 +206,7 @@ static marey_status prepare(renderer *r, const draw_list *l, text_ctx *t, diag *
         }
     }
     if (r->pack.arrays[PACK_STRIP].n > 0) {
-        MAREY_TRY(upload_cells(r, l, d));
+        MAREY_TRY(upload_strips(r, l, d));
     }
     if (t && r->pack.arrays[PACK_GLYPH].n > 0) {
         MAREY_TRY(upload_atlas(r, t, d));
@@ -210,7 +228,9 @@ static void draw_batch(renderer *r, const pack_batch *b)
     const program *p = &r->programs.list[b->kind];
     gpu_draw draw = {.program = p->program, .layout = p->layout, .first = b->first, .n = b->n, .blend = b->blend};
     if (b->kind == PACK_STRIP) {
-        draw.textures[0] = r->cells;
+        draw.textures[0] = r->cells.texture;
+        draw.textures[1] = r->rows.texture;
+        draw.textures[2] = r->palette;
     } else if (b->kind == PACK_GLYPH) {
         draw.textures[0] = r->atlas;
     }
