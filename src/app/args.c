@@ -17,13 +17,13 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein's distance, where two swapped neighbours count as one slip; MAX_WORD for long words. */
+/* Levenshtein's distance, where two swapped neighbours count as one slip; SIZE_MAX for long words. */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(a);
     size_t m = strlen(b);
     if (n >= MAX_WORD || m >= MAX_WORD) {
-        return MAX_WORD;
+        return SIZE_MAX;
     }
     size_t rows[3][MAX_WORD];
     size_t *before = rows[0];
