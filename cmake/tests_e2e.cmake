@@ -1,0 +1,15 @@
+# The built program, as a user meets it: the command line, the window on a display of its own.
+if(NOT MAREY_PYTHON)
+    set(MAREY_PYTHON /usr/bin/python3)
+endif()
+add_test(NAME e2e.cli COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/cli.py $<TARGET_FILE:marey> ${MAREY_VIEWER})
+set_tests_properties(e2e.cli PROPERTIES LABELS e2e TIMEOUT 600)
+if(MAREY_VIEWER)
+    add_test(NAME e2e.keys_page COMMAND sh -c
+        "$<TARGET_FILE:marey> help keys --markdown | diff - ${CMAKE_SOURCE_DIR}/docs/keys.md")
+    add_test(NAME e2e.window COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/window.py $<TARGET_FILE:marey>)
+    set_tests_properties(e2e.keys_page PROPERTIES LABELS e2e)
+    # One processor-hungry window at a time, or its pictures take too long under the software renderer.
+    set_tests_properties(e2e.window PROPERTIES LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+        ENVIRONMENT "LIBGL_ALWAYS_SOFTWARE=1")
+endif()
