@@ -99,7 +99,7 @@ static decns_result time_field(chrome_reader *c, const jevent *e, jkey key, int6
         return DECNS_BAD;
     }
     decns_result result = is_text(s) ? decns_parse_us(s.s, s.n, ns) : DECNS_BAD;
-    if (result == DECNS_OK && s.kind == JKIND_STRING) {
+    if (result == DECNS_OK && s.kind == JKIND_STRING && !c->times_are_text) {
         chrome_lose(c, MAREY_LOSS_QUOTED_NUMBER, e->offset, NULL);
     } else if (result == DECNS_BAD) {
         chrome_lose(c, MAREY_LOSS_BAD_NUMBER, e->offset, NULL);
@@ -128,6 +128,9 @@ static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
         in->args_len = args.n;
     }
     kineto_ids(c, e, &in->correlation, &in->external_id);
+    if (c->hook && !c->hook(c->hook_ctx, e, in)) {
+        return MAREY_OK;
+    }
     marey_status status = trace_builder_event(c->b, in);
     if (e->args_seen) {
         kineto_collective(c, e);
@@ -344,11 +347,13 @@ static marey_status on_pair(void *ctx, const pair_half *begin, const pair_half *
             in.flags = EVENT_UNFINISHED | EVENT_REPAIRED | SEVERITY_LOST;
             in.dur_ns = 0;
         }
-        if (end->args && begin->args) {
+        bool same = end->args && begin->args && end->args_len == begin->args_len &&
+                    memcmp(end->args, begin->args, end->args_len) == 0;
+        if (end->args && begin->args && !same) {
             join_args(begin, end, &joined);
             in.args = joined.s;
             in.args_len = (uint32_t)joined.n;
-        } else if (end->args) {
+        } else if (end->args && !same) {
             in.args = end->args;
             in.args_len = end->args_len;
         }

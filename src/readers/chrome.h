@@ -8,6 +8,7 @@
 #include "parse/jtext.h"
 #include "parse/jwalk.h"
 #include "readers/pairs.h"
+#include "readers/reader.h"
 #include "trace/builder.h"
 #include "trace/model.h"
 
@@ -35,8 +36,17 @@ enum {
     CHROME_HINT_SPEEDSCOPE = 16
 };
 
+/*
+ * A dialect's say over an interval or instant that is about to be pushed: it may change everything in `in` (thread,
+ * name, ids, times, arguments, which must live until the next call). @return false: it is not kept
+ */
+typedef bool (*chrome_hook)(void *ctx, const jevent *e, trace_event_in *in);
+
 typedef struct chrome_reader {
     trace_builder *b;
+    chrome_hook hook; /* NULL: none */
+    void *hook_ctx;
+    bool times_are_text; /* quoted times are the dialect's own way and no loss */
     jwalk walk;
     pairs pairs;
     chrome_source sources[CHROME_SOURCE_CACHE];
@@ -52,6 +62,9 @@ void chrome_init(chrome_reader *c, trace_builder *b);
 void chrome_deinit(chrome_reader *c);
 /** Pair, name, decode: once, after the last window. Does not finish the walk. */
 marey_status chrome_finish(chrome_reader *c);
+
+/** reader.c: walk one file into a reader that goes on afterwards. Neither judges nor finishes. */
+marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_progress *progress);
 
 /* kineto.c */
 bool kineto_wants(jspan key);

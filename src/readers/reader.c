@@ -301,6 +301,20 @@ static marey_status read_members(const input *in, pass *p, head *first)
     return source_status(p->source);
 }
 
+marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_progress *progress)
+{
+    input in = {.path = path, .options = {.diag = c->b->diag, .file = c->b->file}};
+    pass p = {.reader = c, .progress = progress, .head = mem_alloc(HEAD_BYTES)};
+    head first;
+    marey_status status = open_input(&in, &p.source);
+    if (status == MAREY_OK) {
+        status = read_members(&in, &p, &first);
+    }
+    source_close(&p.source);
+    free(p.head);
+    return status;
+}
+
 static marey_status read_input(const input *in, trace_builder *b, const reader_progress *progress,
                                const reader_tuning *tuning)
 {

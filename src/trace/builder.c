@@ -51,6 +51,7 @@ void trace_builder_deinit(trace_builder *b)
     free(b->samples);
     free(b->name_slots);
     free(b->facts.groups_json);
+    trace_side_deinit(&b->side);
     memset(b, 0, sizeof *b);
 }
 

@@ -18,6 +18,7 @@
 #include "base/diag.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "trace/metrics.h"
 
 enum { TRACE_CHUNK_EVENTS = 65536 };
 
@@ -144,6 +145,7 @@ typedef struct trace_builder {
     trace_sample_in *samples;
     size_t n_threads, n_names, n_collectives, n_flows, n_samples;
     size_t cap_threads, cap_names, cap_collectives, cap_flows, cap_samples;
+    trace_side side; /* metrics, places, groups: see trace/metrics.h */
     uint32_t n_processes;
     uint64_t n_events;         /* pushed */
     uint64_t n_ac2g_flows;     /* launch flows that repeat the correlation: counted, not kept */
