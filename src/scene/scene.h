@@ -41,7 +41,7 @@ typedef struct scene_frame {
     size_t n_wanted;             /* that were not */
     rect plot, overview, labels; /* device px: where time, overview and row labels lie */
     double content_px;           /* height of all rows, design px: for scrolling */
-    double unit_px;          /* height of a rank's row, design px: view.row_px, or what fits */
+    double unit_px;              /* height of a rank's row, design px: view.row_px, or what fits */
     size_t n_rows, n_rows_visible;
     size_t n_bands, n_outliers; /* Marey layout */
     const char *source;         /* "events", "r1 level 3", ...: what the plot was drawn from */

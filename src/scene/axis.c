@@ -1,0 +1,211 @@
+/*
+ * The time axis: ticks at 1, 2 or 5 times a power of ten down to a nanosecond (at minutes and hours above), labels that
+ * never repeat or touch. Far from zero and deep inside, the labels count from a base that stands in the corner.
+ */
+#include <string.h>
+
+#include "scene/internal.h"
+
+static const double TICK_APART_DP = 96;
+
+typedef struct tick_plan {
+    double step_ns, minor_ns;
+    double base_ns; /* labels count from here */
+    double unit_ns;
+    const char *unit;
+    int decimals;
+} tick_plan;
+
+static double minute_step(double wanted_ns)
+{
+    static const double minutes[] = {1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1440};
+    size_t n = sizeof minutes / sizeof *minutes;
+    for (size_t i = 0; i < n; i++) {
+        if (minutes[i] * 60e9 >= wanted_ns) {
+            return minutes[i] * 60e9;
+        }
+    }
+    return ceil(wanted_ns / 86400e9) * 86400e9;
+}
+
+static double nice_step(double wanted_ns, double *minor)
+{
+    if (wanted_ns > 20e9) {
+        double step = minute_step(wanted_ns);
+        *minor = step / 5;
+        return step;
+    }
+    double power = pow(10, floor(log10(fmax(wanted_ns, 1)) + 1e-9));
+    double part = fmax(wanted_ns, 1) / power;
+    double factor = part <= 1.0 + 1e-9 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10;
+    *minor = fmax(1, factor * power / (factor < 1.5 || factor > 4 ? 5 : 4));
+    if (fmod(factor * power, *minor) != 0) {
+        *minor = factor * power;
+    }
+    return factor * power;
+}
+
+static void plan_unit(tick_plan *p)
+{
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1, "ns"}, {1e3, "\xC2\xB5s"}, {1e6, "ms"}, {1e9, "s"}};
+    size_t k = p->step_ns >= 60e9 ? 3 : 0;
+    for (size_t i = 0; i < 4; i++) {
+        k = p->step_ns >= units[i].ns ? i : k;
+    }
+    p->unit_ns = units[k].ns;
+    p->unit = units[k].name;
+}
+
+static tick_plan plan_ticks(const scene *s)
+{
+    tick_plan p = {0};
+    double wanted = s->src.grid.step_ns * TICK_APART_DP * (double)s->m.s;
+    p.step_ns = nice_step(wanted, &p.minor_ns);
+    plan_unit(&p);
+    /* More than five digits are read as noise: count from a round time at the left edge instead. */
+    double largest = fmax(fabs(s->v.t0_ns), fabs(s->v.t1_ns)) / p.unit_ns;
+    if (largest >= 1e5 && p.step_ns < 60e9) {
+        double coarse = p.step_ns * 10;
+        p.base_ns = floor(s->v.t0_ns / coarse) * coarse;
+    }
+    return p;
+}
+
+static void tick_text(const tick_plan *p, double t_ns, char *out, size_t cap)
+{
+    if (p->step_ns >= 60e9 && fabs(t_ns) >= 60e9) {
+        double minutes = round(fabs(t_ns) / 60e9);
+        double hours = floor(minutes / 60);
+        minutes -= hours * 60;
+        const char *sign = t_ns < 0 ? "\xE2\x88\x92" : "";
+        if (hours > 0 && minutes > 0) {
+            (void)snprintf(out, cap, "%s%.0f h %02.0f min", sign, hours, minutes);
+        } else {
+            (void)snprintf(out, cap, "%s%.0f %s", sign, hours > 0 ? hours : minutes, hours > 0 ? "h" : "min");
+        }
+        return;
+    }
+    double value = (t_ns - p->base_ns) / p->unit_ns;
+    const char *sign = value < -0.5 / p->unit_ns ? "\xE2\x88\x92" : p->base_ns != 0 ? "+" : "";
+    (void)snprintf(out, cap, "%s%.0f %s", sign, fabs(value), p->unit);
+}
+
+static void draw_base(scene *s, const tick_plan *p)
+{
+    if (p->base_ns == 0) {
+        return;
+    }
+    char text[64];
+    char line[96];
+    time_label(p->base_ns, p->step_ns, text, sizeof text);
+    (void)snprintf(line, sizeof line, "from %s", text);
+    rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.pad - px(s, 10), s->m.axis.h};
+    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_RIGHT, s->t->dim, line);
+}
+
+/* The column heading gives way to the base of the ticks where both don't fit. */
+static void draw_heading(scene *s, const tick_plan *p)
+{
+    const char *heading = !s->tree.grouped ? "Rank" : s->v.grouping == GROUP_BY_STAGE ? "Stage / rank" : "Host / rank";
+    float need = p->base_ns != 0 ? px(s, 130) : 0;
+    rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.pad - need, s->m.axis.h};
+    if (r.w >= width_of(s, FACE_SANS, 12, heading)) {
+        (void)put_text(s, LAYER_PANELS, FACE_SANS, 12, r, TEXT_LEFT, s->t->dim, heading);
+    }
+}
+
+static void draw_ticks(scene *s, const tick_plan *p)
+{
+    rect plot = s->m.plot;
+    double first = ceil(s->v.t0_ns / p->minor_ns);
+    double last = floor(s->v.t1_ns / p->minor_ns);
+    int64_t per_step = (int64_t)round(p->step_ns / p->minor_ns);
+    float right = -1e9F;
+    if (last - first > 4096) {
+        return;
+    }
+    for (double k = first; k <= last; k++) {
+        double t = k * p->minor_ns;
+        float x = snap(x_of(s, t));
+        bool major = (int64_t)fmod(k, (double)per_step) == 0;
+        draw_vline(s->l, LAYER_GROUND, x, plot.y, plot.y + plot.h, major ? s->t->line : s->t->hairline);
+        if (!major) {
+            continue;
+        }
+        char text[48];
+        tick_text(p, t, text, sizeof text);
+        float w = width_of(s, FACE_SANS, 11, text);
+        float at = x + px(s, 4);
+        float limit = s->m.axis.x + s->m.axis.w;
+        if (at + w > limit) {
+            at = limit - w; /* at the right edge the label stands left of its tick, as long as it stays clear */
+        }
+        if (at >= right && at >= s->m.axis.x) {
+            rect r = {at, s->m.axis.y, w + 1, s->m.axis.h};
+            (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_LEFT, s->t->dim, text);
+            right = at + w + px(s, 12);
+        }
+    }
+}
+
+/* Where a step begins: of the first visible rank, as long as they are not too dense. */
+static void draw_steps(scene *s)
+{
+    if (s->first_visible >= s->end_visible) {
+        return;
+    }
+    const scene_row *row = &s->tree.rows[s->first_visible];
+    uint32_t rank = row->kind == ROW_GROUP ? s->tree.group_ranks[s->tree.groups[row->id].first] : row->rank;
+    float last = -1e9F;
+    for (uint32_t i = s->rank_first_step[rank]; i < s->rank_first_step[rank + 1]; i++) {
+        const trace_step *step = &s->model->steps[s->rank_steps[i]];
+        float x = snap(x_of(s, (double)step->start_ns));
+        if (x < s->m.plot.x || x >= s->m.plot.x + s->m.plot.w || x - last < px(s, 24)) {
+            continue;
+        }
+        last = x;
+        draw_dashed(s->l, LAYER_GROUND, x + 0.5F, s->m.plot.y, x + 0.5F, s->m.plot.y + s->m.plot.h, 1, px(s, 3),
+                    s->t->faint);
+    }
+}
+
+static void draw_cursor(scene *s)
+{
+    double x = s->in.cursor_x;
+    rect plot = s->m.plot;
+    bool over_time = x >= (double)plot.x && x < (double)(plot.x + plot.w) && s->in.cursor_y >= (double)s->m.axis.y &&
+                     s->in.cursor_y < (double)(plot.y + plot.h);
+    if (!over_time) {
+        return;
+    }
+    float at = (float)floor(x);
+    draw_vline(s->l, LAYER_MARKS, at, plot.y, plot.y + plot.h, rgba_with_alpha(s->t->accent, 170));
+    char text[64];
+    char tag[80];
+    double step = s->src.grid.step_ns;
+    double t = s->src.grid.t0_ns + (floor(x) - (double)plot.x + 0.5) * step;
+    time_label(t, pow(10, floor(log10(fmax(step, 1)) + 1e-9)), text, sizeof text);
+    (void)snprintf(tag, sizeof tag, "%s%s", t >= 0 ? "+" : "", text);
+    float w = ceilf(width_of(s, FACE_SANS, 11, tag)) + px(s, 12);
+    float left = fminf(fmaxf(at - floorf(w / 2), s->m.axis.x), plot.x + plot.w - w);
+    rect r = {left, s->m.axis.y + px(s, 4), w, s->m.axis.h - px(s, 8)};
+    draw_round(s->l, LAYER_OVERLAY, r, px(s, 4), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
+    (void)put_text(s, LAYER_TOP, FACE_SANS, 11, (rect){r.x, r.y, r.w, r.h}, TEXT_CENTRE, s->t->text, tag);
+}
+
+void draw_axis(scene *s)
+{
+    tick_plan p = plan_ticks(s);
+    draw_push_clip(s->l, (rect){s->m.plot.x, s->m.axis.y, s->m.plot.w, s->m.axis.h + s->m.plot.h});
+    draw_ticks(s, &p);
+    if (s->model->n_ranks > 0 && s->tree.n_rows > 0) {
+        draw_steps(s);
+    }
+    draw_cursor(s);
+    draw_pop_clip(s->l);
+    draw_heading(s, &p);
+    draw_base(s, &p);
+}

@@ -1,0 +1,285 @@
+/*
+ * Bands: the same instance on neighbouring rows, joined. Sorting all instances by (key, row) puts the members of one
+ * instance next to each other: matching is one pass, and so are the medians that outliers are measured against.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/marey.h"
+
+static const double MAD_LIMIT = 5;
+enum { MIN_PEERS = 4 };
+
+static int by_key(const void *pa, const void *pb)
+{
+    const instance *a = pa;
+    const instance *b = pb;
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
+    }
+    if (a->row != b->row) {
+        return a->row < b->row ? -1 : 1;
+    }
+    return a->e.start_ns < b->e.start_ns ? -1 : a->e.start_ns > b->e.start_ns;
+}
+
+void bands_sort(instance_list *l)
+{
+    if (l->n > 0) {
+        qsort(l->items, l->n, sizeof *l->items, by_key);
+    }
+}
+
+/* ------------------------------------------------------------------ outliers */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_of(double *v, size_t n)
+{
+    qsort(v, n, sizeof *v, by_value);
+    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+}
+
+static double measure(const instance *i, int which)
+{
+    return which == 0   ? (double)i->e.start_ns
+           : which == 1 ? (double)i->e.end_ns
+                        : (double)(i->e.end_ns - i->e.start_ns);
+}
+
+/* A deviation below a pixel can't be seen, one below a hundredth of the duration means nothing. */
+static void mark_measure(const scene *s, instance *v, size_t n, int which, double *scratch)
+{
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = measure(&v[i], which);
+    }
+    double median = median_of(scratch, n);
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = fabs(measure(&v[i], which) - median);
+    }
+    double mad = median_of(scratch, n);
+    double duration = measure(&v[0], 2);
+    double least = fmax(2 * s->src.grid.step_ns, 0.02 * duration);
+    double limit = fmax(MAD_LIMIT * mad, least);
+    for (size_t i = 0; i < n; i++) {
+        v[i].outlier = v[i].outlier || fabs(measure(&v[i], which) - median) > limit;
+    }
+}
+
+static size_t run_length(const instance_list *l, size_t from)
+{
+    size_t end = from + 1;
+    while (end < l->n && l->items[end].key == l->items[from].key) {
+        end++;
+    }
+    return end - from;
+}
+
+size_t bands_find_outliers(scene *s, instance_list *l)
+{
+    size_t found = 0;
+    double *scratch = arena_alloc(&s->scratch, (l->n + 1) * sizeof *scratch);
+    for (size_t i = 0; i < l->n;) {
+        size_t n = run_length(l, i);
+        for (int which = 0; n >= MIN_PEERS && which < 3; which++) {
+            mark_measure(s, &l->items[i], n, which, scratch);
+        }
+        for (size_t k = i; k < i + n; k++) {
+            found += l->items[k].outlier;
+        }
+        i += n;
+    }
+    return found;
+}
+
+/* ------------------------------------------------------------------ matching and merging */
+
+/* Only direct neighbours on screen, of one peer group. */
+static bool are_neighbours(const scene *s, uint32_t upper)
+{
+    const scene_row *a = &s->tree.rows[s->first_visible + upper];
+    const scene_row *b = a + 1;
+    return s->first_visible + upper + 1 < s->tree.n_rows && b->kind == ROW_RANK && a->kind == ROW_RANK &&
+           a->group == b->group;
+}
+
+void bands_match(const scene *s, const instance_list *l, marey_cache *m)
+{
+    double left = (double)s->m.plot.x;
+    double right = left + (double)s->m.plot.w;
+    m->n_bands = 0;
+    for (size_t i = 0; i + 1 < l->n; i++) {
+        const instance *a = &l->items[i];
+        const instance *b = a + 1;
+        if (a->key != b->key || b->row != a->row + 1 || !are_neighbours(s, a->row)) {
+            continue;
+        }
+        bool outside = (a->x1 < left && b->x1 < left) || (a->x0 > right && b->x0 > right);
+        if (!outside) {
+            band k = {a->row, a->e.klass, a->outlier || b->outlier, a->x0, a->x1, b->x0, b->x1};
+            VEC_PUSH(m->bands, m->n_bands, m->cap_bands, k);
+        }
+    }
+}
+
+static int by_pair(const void *pa, const void *pb)
+{
+    const band *a = pa;
+    const band *b = pb;
+    if (a->outlier != b->outlier) {
+        return a->outlier ? 1 : -1;
+    }
+    if (a->pair != b->pair) {
+        return a->pair < b->pair ? -1 : 1;
+    }
+    if (a->x0 != b->x0) {
+        return a->x0 < b->x0 ? -1 : 1;
+    }
+    return a->x2 < b->x2 ? -1 : a->x2 > b->x2;
+}
+
+static bool continues(const band *a, const band *b, double tolerance)
+{
+    return a->pair == b->pair && fabs(b->x0 - a->x1) <= tolerance && fabs(b->x2 - a->x3) <= tolerance;
+}
+
+void bands_merge(marey_cache *m, double tolerance)
+{
+    size_t last[CLASS_COUNT];
+    size_t n = 0;
+    for (int k = 0; k < CLASS_COUNT; k++) {
+        last[k] = SIZE_MAX;
+    }
+    if (m->n_bands > 0) {
+        qsort(m->bands, m->n_bands, sizeof *m->bands, by_pair);
+    }
+    for (size_t i = 0; i < m->n_bands; i++) {
+        band b = m->bands[i];
+        size_t at = b.klass < CLASS_COUNT ? last[b.klass] : SIZE_MAX;
+        if (!b.outlier && at != SIZE_MAX && continues(&m->bands[at], &b, tolerance)) {
+            m->bands[at].x1 = fmax(m->bands[at].x1, b.x1);
+            m->bands[at].x3 = fmax(m->bands[at].x3, b.x3);
+            continue;
+        }
+        if (b.klass < CLASS_COUNT && !b.outlier) {
+            last[b.klass] = n;
+        }
+        m->bands[n++] = b;
+    }
+    m->n_bands = n;
+}
+
+/* Too many to draw: the narrowest are told by the strips alone. */
+static void bound_count(scene *s, marey_cache *m)
+{
+    if (m->n_bands <= MAX_BANDS) {
+        return;
+    }
+    double *w = arena_alloc(&s->scratch, m->n_bands * sizeof *w);
+    for (size_t i = 0; i < m->n_bands; i++) {
+        w[i] = m->bands[i].x1 - m->bands[i].x0 + m->bands[i].x3 - m->bands[i].x2;
+    }
+    qsort(w, m->n_bands, sizeof *w, by_value);
+    double least = w[m->n_bands - MAX_BANDS];
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_bands && n < MAX_BANDS; i++) {
+        double width = m->bands[i].x1 - m->bands[i].x0 + m->bands[i].x3 - m->bands[i].x2;
+        if (width >= least) {
+            m->bands[n++] = m->bands[i];
+        }
+    }
+    m->n_bands = n;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static draw_cell *strip_cells(const scene *s, const rect *strip)
+{
+    for (size_t i = 0; i < s->l->n_strips; i++) {
+        const draw_strip *d = &s->l->strips[i];
+        if (d->layer == LAYER_DATA && d->r.y == strip->y && d->r.x == strip->x && d->r.h == strip->h) {
+            return s->l->cells + d->first_cell;
+        }
+    }
+    return NULL;
+}
+
+static void pale_columns(scene *s, const instance *i, int64_t until_ns, draw_cell *cells)
+{
+    int64_t a = column_of(&s->src.grid, (double)i->e.start_ns);
+    int64_t b = column_of(&s->src.grid, (double)(until_ns < i->e.end_ns ? until_ns : i->e.end_ns));
+    b = b > (int64_t)s->src.grid.n ? (int64_t)s->src.grid.n : b;
+    for (int64_t k = a < 0 ? 0 : a; k < b; k++) {
+        if (cells[k].klass == CLASS_COLLECTIVE) {
+            cells[k].alpha = WAIT_ALPHA;
+        }
+    }
+}
+
+/* Until the last member arrives nothing moves: that part of a collective is waiting. */
+static void draw_waits(scene *s, const instance_list *l)
+{
+    for (size_t i = 0; i < l->n;) {
+        size_t n = run_length(l, i);
+        int64_t latest = INT64_MIN;
+        for (size_t k = i; k < i + n; k++) {
+            latest = l->items[k].e.start_ns > latest ? l->items[k].e.start_ns : latest;
+        }
+        for (size_t k = i; n > 1 && l->items[i].e.klass == CLASS_COLLECTIVE && k < i + n; k++) {
+            const instance *it = &l->items[k];
+            rect strip = row_strip_rect(s, &s->tree.rows[s->first_visible + it->row]);
+            draw_cell *cells = it->e.start_ns < latest ? strip_cells(s, &strip) : NULL;
+            if (cells) {
+                pale_columns(s, it, latest, cells);
+            }
+        }
+        i += n;
+    }
+}
+
+/* ------------------------------------------------------------------ drawing */
+
+/* Far outside only the slope counts, and floats stay exact enough for it. */
+static float bounded(double x)
+{
+    return (float)fmin(fmax(x, -1e6), 1e6);
+}
+
+static void draw_one(scene *s, const band *b, double strength)
+{
+    const scene_row *upper = &s->tree.rows[s->first_visible + b->pair];
+    rect above = row_strip_rect(s, upper);
+    rect below = row_strip_rect(s, upper + 1);
+    float y0 = above.y + above.h;
+    if (below.y - y0 < 2) {
+        return;
+    }
+    uint8_t alpha = (uint8_t)((b->outlier ? OUTLIER_ALPHA : BAND_ALPHA) * strength);
+    draw_band d = {.y_top = y0, .y_bottom = below.y};
+    d.x0 = bounded(b->x0);
+    d.x1 = bounded(b->x1);
+    d.x2 = bounded(b->x2);
+    d.x3 = bounded(b->x3);
+    d.fill = rgba_with_alpha(s->t->data[b->klass % PALETTE_SIZE], alpha);
+    draw_add_band(s->l, LAYER_DATA, d);
+}
+
+void bands_draw(scene *s, marey_cache *m, double strength)
+{
+    bands_sort(&m->list);
+    size_t outliers = bands_find_outliers(s, &m->list);
+    bands_match(s, &m->list, m);
+    bands_merge(m, 1);
+    bound_count(s, m);
+    draw_waits(s, &m->list);
+    for (size_t i = 0; i < m->n_bands; i++) {
+        draw_one(s, &m->bands[i], strength);
+    }
+    s->frame.n_bands = m->n_bands;
+    s->frame.n_outliers = outliers;
+}

@@ -1,0 +1,304 @@
+/*
+ * Events out of the loaded blocks: those of some tracks that meet a window, ascending by start, and their sums per
+ * column. A column is inked if and only if an event meets its half-open range; a zero-length event inks the column of
+ * its start.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/internal.h"
+
+/* ------------------------------------------------------------------ the grid */
+
+time_grid grid_make(double t0_ns, double t1_ns, uint32_t n)
+{
+    time_grid g = {.t0_ns = t0_ns, .n = n};
+    g.step_ns = (t1_ns - t0_ns) / (double)n;
+    g.inverse = 1 / g.step_ns;
+    return g;
+}
+
+double time_edge(const time_grid *g, int64_t column)
+{
+    return g->t0_ns + (double)column * g->step_ns;
+}
+
+int64_t column_of(const time_grid *g, double t_ns)
+{
+    double x = floor((t_ns - g->t0_ns) * g->inverse);
+    if (!(x >= -1 && x <= (double)g->n)) {
+        return x < 0 ? -2 : (int64_t)g->n + 1; /* far out: only the side matters */
+    }
+    int64_t column = (int64_t)x;
+    /* The product may round across an edge; the edges themselves decide. */
+    if (t_ns < time_edge(g, column)) {
+        column--;
+    } else if (t_ns >= time_edge(g, column + 1)) {
+        column++;
+    }
+    return column;
+}
+
+int64_t last_column_of(const time_grid *g, int64_t start_ns, int64_t end_ns)
+{
+    int64_t column = column_of(g, (double)end_ns);
+    bool at_edge = column <= (int64_t)g->n && (double)end_ns <= time_edge(g, column);
+    return at_edge && end_ns > start_ns ? column - 1 : column;
+}
+
+/* ------------------------------------------------------------------ merging tracks */
+
+typedef struct track_cursor {
+    uint32_t track;
+    uint32_t block;   /* into span->blocks */
+    uint32_t at, end; /* events of that block */
+    uint32_t carry, carry_end;
+    bool has;
+    ev next;
+} track_cursor;
+
+static bool find_track(const store_block_info *b, uint32_t track, uint32_t *first, uint32_t *end)
+{
+    uint32_t low = 0;
+    uint32_t high = b->n_tracks;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (b->tracks[middle] < track) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == b->n_tracks || b->tracks[low] != track) {
+        return false;
+    }
+    *first = b->offsets[low];
+    *end = b->offsets[low + 1];
+    return true;
+}
+
+/* First event of [at, end) that ends after t0, or is a point at or after it. On a track ends ascend as starts do. */
+static uint32_t first_after(const store_columns *c, uint32_t at, uint32_t end, double t0_ns)
+{
+    while (at < end) {
+        uint32_t middle = at + (end - at) / 2;
+        double stop = (double)(c->start_ns[middle] + c->dur_ns[middle]);
+        if (c->dur_ns[middle] > 0 ? stop <= t0_ns : stop < t0_ns) {
+            at = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return at;
+}
+
+static bool next_carry(track_cursor *k, const block_span *span, double t0_ns)
+{
+    while (k->carry < k->carry_end) {
+        const store_carry *c = &span->carry[k->carry++];
+        int64_t end = c->start_ns + c->dur_ns;
+        if ((double)end > t0_ns) {
+            k->next = (ev){c->start_ns, end, c->row, c->track, c->name, c->instance, c->klass, c->flags};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Move to the next event of this track that ends after t0. */
+static bool cursor_step(track_cursor *k, const block_span *span, double t0_ns)
+{
+    if (next_carry(k, span, t0_ns)) {
+        return true;
+    }
+    while (k->at == k->end) {
+        if (k->block == span->n) {
+            return false;
+        }
+        const span_block *b = &span->blocks[k->block++];
+        if (b->columns && find_track(&b->info, k->track, &k->at, &k->end)) {
+            k->at = first_after(b->columns, k->at, k->end, t0_ns);
+        } else {
+            k->at = k->end = 0;
+        }
+    }
+    const span_block *b = &span->blocks[k->block - 1];
+    const store_columns *c = b->columns;
+    uint32_t i = k->at++;
+    k->next = (ev){c->start_ns[i],
+                   c->start_ns[i] + c->dur_ns[i],
+                   b->info.first_row + i,
+                   k->track,
+                   c->name[i],
+                   c->instance[i],
+                   c->klass[i],
+                   c->flags[i]};
+    return true;
+}
+
+static void find_carry(track_cursor *k, const block_span *span)
+{
+    uint32_t low = 0;
+    uint32_t high = span->n_carry;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (span->carry[middle].track < k->track) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    k->carry = low;
+    while (low < span->n_carry && span->carry[low].track == k->track) {
+        low++;
+    }
+    k->carry_end = low;
+}
+
+static track_cursor *earliest(track_cursor *cursors, uint32_t n)
+{
+    track_cursor *best = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (cursors[i].has && (!best || cursors[i].next.start_ns < best->next.start_ns)) {
+            best = &cursors[i];
+        }
+    }
+    return best;
+}
+
+void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
+                  double t1_ns, event_visit visit, void *ctx)
+{
+    if (!span) {
+        return;
+    }
+    track_cursor *cursors = arena_alloc(&s->scratch, n_tracks * sizeof *cursors + 1);
+    for (uint32_t i = 0; i < n_tracks; i++) {
+        cursors[i] = (track_cursor){.track = tracks[i]};
+        find_carry(&cursors[i], span);
+        cursors[i].has = cursor_step(&cursors[i], span, t0_ns);
+    }
+    track_cursor *k;
+    while ((k = n_tracks == 1 ? (cursors[0].has ? cursors : NULL) : earliest(cursors, n_tracks)) != NULL) {
+        if ((double)k->next.start_ns >= t1_ns || !visit(ctx, &k->next)) {
+            return;
+        }
+        k->has = cursor_step(k, span, t0_ns);
+    }
+}
+
+/* ------------------------------------------------------------------ sums per column */
+
+void accumulator_reset(accumulator *a, uint32_t n)
+{
+    if (n > a->cap) {
+        a->busy = mem_realloc_array(a->busy, n, sizeof *a->busy);
+        a->share = mem_realloc_array(a->share, (size_t)n * CLASS_COUNT, sizeof *a->share);
+        a->classes = mem_realloc_array(a->classes, n, sizeof *a->classes);
+        a->count = mem_realloc_array(a->count, n, 1);
+        a->severity = mem_realloc_array(a->severity, n, 1);
+        a->flags = mem_realloc_array(a->flags, n, 1);
+        a->cap = n;
+    }
+    a->n = n;
+    memset(a->busy, 0, n * sizeof *a->busy);
+    memset(a->classes, 0, n * sizeof *a->classes);
+    memset(a->count, 0, n);
+    memset(a->severity, 0, n);
+    memset(a->flags, 0, n);
+}
+
+void accumulator_deinit(accumulator *a)
+{
+    free(a->busy);
+    free(a->share);
+    free(a->classes);
+    free(a->count);
+    free(a->severity);
+    free(a->flags);
+    memset(a, 0, sizeof *a);
+}
+
+typedef struct fold {
+    scene *s;
+    const time_grid *g;
+    accumulator *a;
+    row_raster *out;
+    double min_wide;
+    int64_t union_end_ns;  /* up to where busy time is counted */
+    int64_t previous_last; /* last column of the event before */
+} fold;
+
+static inline void touch(accumulator *a, int64_t i, const ev *e)
+{
+    uint16_t bit = (uint16_t)(1U << e->klass);
+    if ((a->classes[i] & bit) == 0) {
+        a->classes[i] |= bit;
+        a->share[(size_t)i * CLASS_COUNT + e->klass] = 0;
+    }
+    a->count[i] = (uint8_t)(a->count[i] + (a->count[i] < 255));
+    uint8_t severity = e->flags & EVENT_SEVERITY;
+    if (severity > a->severity[i]) {
+        a->severity[i] = severity;
+    }
+}
+
+/* The part of [start, end) inside column i, in columns. */
+static inline float part_in(const time_grid *g, int64_t i, int64_t start_ns, int64_t end_ns)
+{
+    double low = fmax((double)start_ns, time_edge(g, i));
+    double high = fmin((double)end_ns, time_edge(g, i + 1));
+    return high > low ? (float)((high - low) * g->inverse) : 0;
+}
+
+static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
+{
+    accumulator *a = f->a;
+    int64_t busy_from = e->start_ns > f->union_end_ns ? e->start_ns : f->union_end_ns;
+    for (int64_t i = first; i <= last; i++) {
+        touch(a, i, e);
+        float part = i > first && i < last ? 1.0F : part_in(f->g, i, e->start_ns, e->end_ns);
+        a->share[(size_t)i * CLASS_COUNT + e->klass] += part;
+        a->busy[i] += busy_from == e->start_ns ? part : part_in(f->g, i, busy_from, e->end_ns);
+    }
+    if (e->end_ns > f->union_end_ns) {
+        f->union_end_ns = e->end_ns;
+    }
+}
+
+static void note_wide(fold *f, const ev *e, int64_t first, bool begins_inside)
+{
+    double width = (double)(e->end_ns - e->start_ns) * f->g->inverse;
+    if (width >= 3 && begins_inside && first > 0 && f->previous_last >= first - 1) {
+        f->a->flags[first] |= CELL_EDGE;
+    }
+    if (f->out && width >= f->min_wide) {
+        wide_event w = {*e, 0};
+        VEC_PUSH(f->out->wide, f->out->n_wide, f->out->cap_wide, w);
+    }
+}
+
+static bool fold_event(void *ctx, const ev *e)
+{
+    fold *f = ctx;
+    int64_t first = column_of(f->g, (double)e->start_ns);
+    int64_t last = last_column_of(f->g, e->start_ns, e->end_ns);
+    bool begins_inside = first >= 0;
+    int64_t n = (int64_t)f->g->n;
+    first = first < 0 ? 0 : first;
+    last = last >= n ? n - 1 : last;
+    if (last < first || e->klass >= CLASS_COUNT) {
+        return true;
+    }
+    note_wide(f, e, first, begins_inside);
+    add_interval(f, e, first, last);
+    f->previous_last = last;
+    return true;
+}
+
+void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
+                       accumulator *a, row_raster *out, double min_wide)
+{
+    fold f = {.s = s, .g = g, .a = a, .out = out, .min_wide = min_wide, .union_end_ns = INT64_MIN, .previous_last = -2};
+    visit_events(s, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
+}

@@ -1,0 +1,267 @@
+/* The bar above, the status line below, the help page. What has no room is left out by priority, never cut or covered.
+ */
+#include <string.h>
+
+#include "scene/internal.h"
+
+enum { MAX_FACTS = 6 };
+
+typedef struct facts {
+    char text[MAX_FACTS][96];
+    int n; /* most important first */
+} facts;
+
+static void add_fact(facts *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_fact(facts *f, const char *format, ...)
+{
+    if (f->n < MAX_FACTS) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(f->text[f->n++], sizeof f->text[0], format, args);
+        va_end(args);
+    }
+}
+
+/* The facts that fit, joined by dots. */
+static void join_facts(scene *s, const facts *f, double size, float room, char *out, size_t cap)
+{
+    out[0] = '\0';
+    for (int n = f->n; n > 0; n--) {
+        size_t at = 0;
+        for (int i = 0; i < n; i++) {
+            int wrote = snprintf(out + at, cap - at, "%s%s", i ? " \xC2\xB7 " : "", f->text[i]);
+            at += wrote > 0 && (size_t)wrote < cap - at ? (size_t)wrote : 0;
+        }
+        if (width_of(s, FACE_SANS, size, out) <= room) {
+            return;
+        }
+    }
+    out[0] = '\0';
+}
+
+static void clock_fact(const scene *s, facts *f)
+{
+    int64_t worst = -1;
+    for (size_t i = 0; i < s->model->n_ranks; i++) {
+        const trace_rank *r = &s->model->ranks[i];
+        if (r->clock_matched > 0 && r->clock_residual_ns > worst) {
+            worst = r->clock_residual_ns;
+        }
+    }
+    if (worst >= 0) {
+        char text[48];
+        time_format(worst, text, sizeof text);
+        add_fact(f, "clocks \xC2\xB1%s", text);
+    }
+}
+
+static facts run_facts(const scene *s)
+{
+    facts f = {0};
+    char count[48];
+    size_t n = s->model->n_ranks;
+    add_fact(&f, "%zu rank%s", n, n == 1 ? "" : "s");
+    count_format_short(s->model->n_events, count, sizeof count);
+    if (s->tree.grouped && s->v.grouping == GROUP_BY_STAGE) {
+        size_t g = s->tree.n_groups;
+        bool even = g > 0 && n % g == 0;
+        for (size_t i = 0; i < g; i++) {
+            even = even && s->tree.groups[i].n == n / g;
+        }
+        if (even) {
+            add_fact(&f, "%zu stages \xC3\x97 %zu", g, n / g);
+        } else {
+            add_fact(&f, "%zu stages", g);
+        }
+    }
+    add_fact(&f, "%s events", count);
+    clock_fact(s, &f);
+    return f;
+}
+
+/* One of the layouts: the shown one on a raised ground. @return its left edge */
+static float draw_switch(scene *s, float right, const char *text, const char *command, bool on)
+{
+    float w = ceilf(width_of(s, on ? FACE_SANS_MEDIUM : FACE_SANS, 12.5, text)) + px(s, 28);
+    rect r = {right - w, s->m.bar.y + px(s, 8), w, s->m.bar.h - px(s, 16)};
+    bool hovered = inside(r, s->in.cursor_x, s->in.cursor_y);
+    if (on) {
+        draw_round(s->l, LAYER_PANELS, r, px(s, 5), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
+    }
+    rgba c = on || hovered ? s->t->text : s->t->dim;
+    (void)put_text(s, LAYER_PANELS, on ? FACE_SANS_MEDIUM : FACE_SANS, 12.5, r, TEXT_CENTRE, c, text);
+    add_command(s, r, command);
+    return r.x;
+}
+
+static float draw_switches(scene *s)
+{
+    float right = s->m.bar.w - s->m.pad;
+    rect help = {right - px(s, 28), s->m.bar.y + px(s, 8), px(s, 28), s->m.bar.h - px(s, 16)};
+    bool hovered = inside(help, s->in.cursor_x, s->in.cursor_y);
+    (void)put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 13, help, TEXT_CENTRE, hovered ? s->t->text : s->t->dim, "?");
+    add_command(s, help, "help");
+    right = help.x - px(s, 12);
+    right = draw_switch(s, right, "Marey", "layout-marey", s->v.layout == LAYOUT_MAREY) - px(s, 4);
+    return draw_switch(s, right, "Timeline", "layout-timeline", s->v.layout == LAYOUT_TIMELINE);
+}
+
+void draw_bar(scene *s)
+{
+    rect bar = s->m.bar;
+    draw_rect(s->l, LAYER_PANELS, bar, s->t->panel);
+    draw_hline(s->l, LAYER_PANELS, 0, bar.w, bar.h - 1, s->t->line);
+    float end = draw_switches(s) - px(s, 16);
+    rect r = {s->m.pad, bar.y, end - s->m.pad, bar.h};
+    float used = put_text(s, LAYER_PANELS, FACE_SANS_BOLD, 15, r, TEXT_LEFT, s->t->text, "marey");
+    r.x += used + px(s, 20);
+    r.w = end - r.x;
+    used = put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 13, r, TEXT_LEFT, s->t->text, s->model->name);
+    r.x += used + px(s, 16);
+    r.w = end - r.x;
+    facts f = run_facts(s);
+    char line[512];
+    join_facts(s, &f, 12, r.w, line, sizeof line);
+    (void)put_text(s, LAYER_PANELS, FACE_SANS, 12, r, TEXT_LEFT, s->t->dim, line);
+}
+
+/* ------------------------------------------------------------------ status */
+
+static uint64_t count_losses(const trace_model *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->n_losses; i++) {
+        n += m->losses[i].count;
+    }
+    return n;
+}
+
+static facts status_right(const scene *s)
+{
+    facts f = {0};
+    char count[48];
+    if (s->frame.complete) {
+        add_fact(&f, "complete");
+    } else {
+        add_fact(&f, "loading %zu", s->frame.n_wanted);
+    }
+    uint64_t losses = count_losses(s->model);
+    if (losses > 0) {
+        count_format(losses, count, sizeof count);
+        add_fact(&f, "%s %s", count, losses == 1 ? "loss" : "losses");
+    }
+    if (s->in.frame_ms > 0) {
+        add_fact(&f, "%.1f ms", s->in.frame_ms);
+    }
+    return f;
+}
+
+static void add_step_fact(const scene *s, facts *f)
+{
+    int32_t a = step_at(s, 0, (int64_t)s->v.t0_ns + 1);
+    int32_t b = step_at(s, 0, (int64_t)s->v.t1_ns - 1);
+    if (a < 0 || b < 0) {
+        return;
+    }
+    long long first = (long long)s->model->steps[a].index;
+    long long last = (long long)s->model->steps[b].index;
+    if (first == last) {
+        add_fact(f, "step %lld", first);
+    } else {
+        add_fact(f, "steps %lld\xE2\x80\x93%lld", first, last);
+    }
+}
+
+static facts status_left(const scene *s)
+{
+    facts f = {0};
+    char a[64];
+    char b[64];
+    double resolution = fmax((s->v.t1_ns - s->v.t0_ns) / 1000, 1);
+    time_label(s->v.t0_ns, resolution, a, sizeof a);
+    time_label(s->v.t1_ns, resolution, b, sizeof b);
+    add_fact(&f, "%s \xE2\x80\x93 %s", a, b);
+    if (s->model->n_steps > 0 && s->model->n_ranks > 0) {
+        add_step_fact(s, &f);
+    }
+    return f;
+}
+
+static facts status_middle(const scene *s)
+{
+    facts f = {0};
+    char text[64];
+    char bands[48];
+    time_label(s->src.grid.step_ns, fmax(s->src.grid.step_ns / 100, 0.001), text, sizeof text);
+    add_fact(&f, "1 px = %s", text);
+    add_fact(&f, "from %s", s->frame.source);
+    if (s->v.layout == LAYOUT_MAREY) {
+        count_format(s->frame.n_bands, bands, sizeof bands);
+        add_fact(&f, "%s bands, %zu outlier%s kept", bands, s->frame.n_outliers, s->frame.n_outliers == 1 ? "" : "s");
+    }
+    return f;
+}
+
+void draw_status(scene *s)
+{
+    rect bar = s->m.status;
+    char line[512];
+    draw_rect(s->l, LAYER_PANELS, bar, s->t->panel);
+    draw_hline(s->l, LAYER_PANELS, 0, bar.w, bar.y, s->t->line);
+    rect r = {s->m.pad, bar.y + 1, bar.w - 2 * s->m.pad, bar.h - 1};
+    float gap = px(s, 20);
+    facts right = status_right(s);
+    join_facts(s, &right, 11.5, r.w, line, sizeof line);
+    float used = put_text(s, LAYER_PANELS, FACE_SANS, 11.5, r, TEXT_RIGHT, s->t->dim, line);
+    r.w -= used + gap;
+    facts left = status_left(s);
+    join_facts(s, &left, 11.5, r.w, line, sizeof line);
+    used = put_text(s, LAYER_PANELS, FACE_SANS, 11.5, r, TEXT_LEFT, s->t->dim, line);
+    float x = fmaxf(r.x + used + gap, s->m.plot.x);
+    r.w = r.x + r.w - x;
+    r.x = x;
+    facts middle = status_middle(s);
+    join_facts(s, &middle, 11.5, r.w, line, sizeof line);
+    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11.5, r, TEXT_LEFT, s->t->dim, line);
+}
+
+/* ------------------------------------------------------------------ help */
+
+void scene_set_help(scene *s, const char *const (*rows)[2], size_t n)
+{
+    s->help = rows;
+    s->n_help = n;
+}
+
+/* As many columns as it takes for all keys to fit, or as many as there is room for. */
+void draw_help(scene *s)
+{
+    if (!s->v.show_help || s->n_help == 0) {
+        return;
+    }
+    float line = px(s, 22);
+    float pad = px(s, 20);
+    float column = px(s, 330);
+    float room_h = s->m.frame.h - 2 * pad - px(s, 64);
+    float room_w = s->m.frame.w - 4 * pad;
+    size_t per = (size_t)fmaxf(1, floorf(room_h / line));
+    size_t columns = (s->n_help + per - 1) / per;
+    column = fminf(column, room_w / (float)columns);
+    per = (s->n_help + columns - 1) / columns;
+    float w = column * (float)columns + 2 * pad;
+    float h = line * (float)per + 2 * pad + px(s, 28);
+    rect r = {floorf((s->m.frame.w - w) / 2), floorf((s->m.frame.h - h) / 2), w, h};
+    draw_rect(s->l, LAYER_OVERLAY, s->m.frame, rgba_with_alpha(s->t->ground, 150));
+    draw_round(s->l, LAYER_OVERLAY, r, px(s, 6), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
+    rect title = {r.x + pad, r.y + pad - px(s, 4), w - 2 * pad, line};
+    (void)put_text(s, LAYER_TOP, FACE_SANS_BOLD, 14, title, TEXT_LEFT, s->t->text, "Keys");
+    for (size_t i = 0; i < s->n_help; i++) {
+        float x = r.x + pad + column * (float)(i / per);
+        float y = r.y + pad + px(s, 28) + line * (float)(i % per);
+        float key_w = fminf(px(s, 120), column * 0.4F);
+        (void)put_text(s, LAYER_TOP, FACE_MONO, 11.5, (rect){x, y, key_w - px(s, 8), line}, TEXT_LEFT, s->t->accent,
+                       s->help[i][0]);
+        rect what = {x + key_w, y, column - key_w - px(s, 10), line};
+        (void)put_text(s, LAYER_TOP, FACE_SANS, 12, what, TEXT_LEFT, s->t->text, s->help[i][1]);
+    }
+}

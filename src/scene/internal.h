@@ -1,0 +1,411 @@
+/*
+ * The scene from the inside. The way of a frame:
+ *
+ *   rows.c      the row tree, flattened                 view + model -> scene_row[]
+ *   place.c     where each row lies                     scene_row[].y, .h
+ *   source.c    what each row is drawn from             blocks or tiles, asked of the cache
+ *   events.c    the events of some tracks in a range    merged by start
+ *   raster.c    one row, one cell a pixel column        row_raster, kept while the view stays
+ *   timeline.c, marey.c, axis.c, overview.c, labels.c, frame.c, tooltip.c   draw list
+ *
+ * Lengths are device px, unless a name says _dp: design px.
+ */
+#ifndef MAREY_SCENE_INTERNAL_H
+#define MAREY_SCENE_INTERNAL_H
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "scene/scene.h"
+
+/* ------------------------------------------------------------------ rows */
+
+typedef enum row_kind { ROW_GROUP, ROW_RANK, ROW_LANE, ROW_TRACK, ROW_COUNTER } row_kind;
+
+typedef struct scene_row {
+    uint8_t kind;
+    uint8_t indent;
+    bool has_children;
+    bool is_open;
+    uint32_t id;    /* into groups, ranks, lanes, tracks or counters */
+    uint32_t group; /* the peer group it belongs to; NO_ID: all are peers */
+    uint32_t rank;  /* NO_ID for groups */
+    double y, h;    /* px from the top of the content */
+} scene_row;
+
+/* A stage or host. */
+typedef struct rank_group {
+    char *name;
+    int64_t order;     /* what groups are sorted by */
+    uint32_t first, n; /* into scene.group_ranks */
+} rank_group;
+
+typedef enum open_state { OPEN_DEFAULT, OPEN_YES, OPEN_NO } open_state;
+
+typedef struct row_tree {
+    rank_group *groups;
+    size_t n_groups, cap_groups;
+    uint32_t *group_ranks;                          /* [n_ranks] rank indices by group, in the view's order */
+    uint32_t *rank_group;                           /* [n_ranks] */
+    uint8_t *open_groups, *open_ranks, *open_lanes; /* open_state of each */
+    size_t cap_open_groups;
+    scene_row *rows;
+    size_t n_rows, cap_rows;
+    bool grouped; /* groups are rows */
+    /* what the rows were made from */
+    bool made;
+    view_grouping grouping;
+    view_order order;
+    view_layout layout;
+    bool show_cpu;
+    char pattern[VIEW_PATTERN_MAX];
+    double unit_dp;
+} row_tree;
+
+/* ------------------------------------------------------------------ time and sources */
+
+/* n columns of equal length from t0. Column i covers [time_edge(i), time_edge(i + 1)). */
+typedef struct time_grid {
+    double t0_ns, step_ns, inverse;
+    uint32_t n;
+} time_grid;
+
+typedef struct ev {
+    int64_t start_ns, end_ns;
+    uint64_t row;
+    uint32_t track, name, instance;
+    uint8_t klass, flags;
+} ev;
+
+typedef struct span_block {
+    store_block_info info;
+    const store_columns *columns; /* NULL: not here (yet) */
+} span_block;
+
+/* The blocks of a store group that meet a window. */
+typedef struct block_span {
+    span_block *blocks;
+    uint32_t n;
+    uint32_t n_missing;
+    const store_carry *carry;
+    uint32_t n_carry;
+} block_span;
+
+/* Which bins of a level a column covers, relative to the first bin of the window. */
+typedef struct bin_range {
+    uint32_t first, last;
+    uint16_t first_weight, last_weight; /* of 256 */
+} bin_range;
+
+typedef struct bin_map {
+    int64_t bin_ns;
+    int64_t first_bin; /* of the window; may be negative */
+    uint32_t n_bins;
+    uint16_t middle_weight;
+    bin_range *ranges; /* [grid.n] */
+} bin_map;
+
+typedef enum slot_state { SLOT_UNKNOWN, SLOT_EMPTY, SLOT_READY, SLOT_MISSING, SLOT_EVENTS } slot_state;
+
+typedef struct tile_slot {
+    uint8_t state;
+    const cache_tile *tile;
+} tile_slot;
+
+typedef enum source_mode { SOURCE_NONE, SOURCE_EVENTS, SOURCE_TILES } source_mode;
+
+/* What one row level of one store group is drawn from in this frame. */
+typedef struct group_source {
+    bool made;
+    source_mode mode;
+    uint8_t r, level;
+    uint32_t group;
+    block_span *span; /* EVENTS; and TILES once a slot needs it */
+    int64_t first_col;
+    uint32_t n_cols, n_row_blocks;
+    tile_slot *slots; /* [row_block * n_cols + col] */
+    const bin_map *map;
+} group_source;
+
+typedef struct frame_sources {
+    time_grid grid;
+    bool events;       /* all from events: few enough of them */
+    uint32_t n_wanted; /* absent from the cache so far */
+    size_t n_groups;
+    group_source *groups; /* [n_groups * LOD_R] */
+    block_span **spans;   /* [n_groups] */
+    bin_map *maps;
+    size_t n_maps, cap_maps;
+    double strictness; /* the widest bin, in columns */
+} frame_sources;
+
+/* ------------------------------------------------------------------ raster */
+
+/* An event wide enough to be a thing of its own on screen. */
+typedef struct wide_event {
+    ev e;
+    uint64_t key; /* Marey: same key, same instance; 0: not computed */
+} wide_event;
+
+typedef struct row_mark {
+    uint32_t x;
+    uint8_t severity;
+} row_mark;
+
+typedef struct row_raster {
+    uint64_t key;
+    bool complete;
+    uint32_t n;
+    draw_cell *cells;
+    size_t cap_cells;
+    wide_event *wide; /* ascending by start */
+    size_t n_wide, cap_wide;
+    row_mark *marks;
+    size_t n_marks, cap_marks;
+    draw_cell *least; /* ROW_GROUP: what all ranks share, and the mean */
+    draw_cell *mean;
+    size_t cap_least;
+} row_raster;
+
+/* Sums per column. */
+typedef struct accumulator {
+    uint32_t n, cap;
+    float *busy;
+    float *share;      /* [cap * CLASS_COUNT] */
+    uint16_t *classes; /* bit per class that touches the column */
+    uint8_t *count, *severity, *flags;
+} accumulator;
+
+typedef struct raster_store {
+    uint64_t stamp; /* of the view that all entries belong to */
+    map64 by_key;   /* -> index + 1 */
+    row_raster **items;
+    size_t n, cap;
+    accumulator acc;
+    accumulator bins; /* for tiles that are not stored */
+    cache_cell *gather;
+    size_t cap_gather;
+    uint8_t *coarse; /* per bin of `gather` */
+    size_t cap_coarse;
+    uint32_t *mixed;
+    size_t n_mixed, cap_mixed;
+} raster_store;
+
+/* ------------------------------------------------------------------ the frame */
+
+typedef struct metrics {
+    float s; /* device px per design px */
+    rect frame, bar, overview, axis, labels, plot, status;
+    float pad;
+} metrics;
+
+typedef struct command_area {
+    rect r;
+    const char *command;
+} command_area;
+
+enum { MAX_COMMANDS = 8, MAX_PLACED = 4096 };
+
+/* An event that was drawn as a thing of its own: for picking. */
+typedef struct hover_state {
+    bool valid;
+    float x, y;
+    uint32_t row;
+    bool in_column; /* the row is inked there */
+    bool has_event;
+    ev event;
+    uint32_t n_events; /* in the column */
+} hover_state;
+
+typedef struct overview_sums {
+    uint32_t n;
+    bool complete;
+    float *sum;      /* [n * CLASS_COUNT], in ranks */
+    uint8_t *height; /* [CLASS_COUNT * n]: cumulative, 255 = all ranks busy */
+    uint8_t *severity;
+    uint8_t *done; /* [store groups]: in the sums */
+    uint16_t classes;
+} overview_sums;
+
+struct marey_cache;
+
+typedef enum marey_level { MAREY_NONE, MAREY_STEPS, MAREY_PHASES, MAREY_OPERATORS } marey_level;
+
+struct scene {
+    store_file *file;
+    cache *cache;
+    text_ctx *text;
+    const trace_model *model;
+    arena scratch; /* of one frame */
+
+    /* from the model, once */
+    uint32_t *rank_events_group, *rank_phase_group, *rank_step_group; /* store groups; NO_ID */
+    uint32_t *rank_first_track;                                       /* [n_ranks + 1] into device_tracks */
+    uint32_t *device_tracks;                                          /* the tracks that a rank's row is the union of */
+    uint32_t *phase_lane, *step_lane;                                 /* lanes of each rank; NO_ID */
+    uint32_t *rank_first_step, *rank_steps; /* [n_ranks + 1], [n_steps]: step ids by rank, ascending by time */
+    uint32_t *rank_first_counter, *rank_counters;
+    bool has_stages, has_hosts;
+    store_sample **samples; /* [n_counters], read when first shown */
+    size_t *n_samples;
+
+    row_tree tree;
+    raster_store rasters;
+    overview_sums overview;
+    struct marey_cache *marey;
+    const char *const (*help)[2];
+    size_t n_help;
+
+    /* of the frame that is being built, and of the last one built */
+    metrics m;
+    view v;
+    scene_input in;
+    frame_sources src;
+    scene_frame frame;
+    draw_list *l;
+    const theme *t;
+    diag *d;
+    size_t first_visible, end_visible; /* rows */
+    double scroll;                     /* px */
+    command_area commands[MAX_COMMANDS];
+    size_t n_commands;
+    hover_state hover;
+    store_event_info selected;
+    bool has_selected;
+    uint64_t selected_key;
+    char source_text[48];
+};
+
+/* rows.c, place.c */
+void tree_init(scene *s);
+void tree_deinit(scene *s);
+void tree_update(scene *s); /* rows of the view s->v */
+void place_rows(scene *s);  /* y and h, scroll, visible range */
+bool glob_match(const char *pattern, size_t n_pattern, const char *text);
+/** The tracks whose union a row shows. Groups and counters have none. */
+const uint32_t *row_tracks(const scene *s, const scene_row *row, uint32_t *n, uint32_t *scratch_first);
+size_t row_at(const scene *s, double y_content); /* index, or SIZE_MAX */
+double rank_unit_default_dp(view_layout layout);
+uint32_t group_of_events(const scene *s, uint32_t track); /* store group that holds a track */
+
+/* model.c: what is derived from the model once */
+void facts_init(scene *s);
+void facts_deinit(scene *s);
+int32_t step_at(const scene *s, uint32_t rank, int64_t t_ns); /* index into model.steps, -1: none */
+
+/* events.c */
+time_grid grid_make(double t0_ns, double t1_ns, uint32_t n);
+double time_edge(const time_grid *g, int64_t column);
+int64_t column_of(const time_grid *g, double t_ns); /* column that holds t; may be outside of [0, n) */
+int64_t last_column_of(const time_grid *g, int64_t start_ns, int64_t end_ns);
+typedef bool (*event_visit)(void *ctx, const ev *e);
+/** All events of `tracks` in the loaded blocks that meet [t0, t1), ascending by start. */
+void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
+                  double t1_ns, event_visit visit, void *ctx);
+void accumulator_reset(accumulator *a, uint32_t n);
+void accumulator_deinit(accumulator *a);
+/** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL. */
+void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
+                       accumulator *a, row_raster *out, double min_wide);
+
+/* source.c */
+void sources_begin(scene *s);
+group_source *source_of(scene *s, uint32_t group, uint8_t r);
+block_span *span_of(scene *s, uint32_t group);
+tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col);
+/** A ready tile of a coarser (else finer) level that covers `t_ns`; NULL: none. *empty: a coarser level has nothing
+ * there. */
+const cache_tile *standin_tile(scene *s, const group_source *g, uint32_t row_block, int64_t t_ns, uint8_t *level,
+                               bool *empty);
+void source_describe(scene *s);
+
+/* raster.c */
+void rasters_begin(scene *s);
+uint64_t raster_key(const scene_row *row);
+void rasters_deinit(raster_store *r);
+row_raster *raster_row(scene *s, const scene_row *row);
+row_raster *raster_eight(scene *s, uint32_t group, uint32_t eight);
+/** The entry of a key; *valid: its content still holds. Pointers stay good for the frame. */
+row_raster *raster_entry(scene *s, uint64_t key, bool *valid);
+void add_mark(scene *s, row_raster *r, uint32_t x, uint8_t severity);
+
+/* tiles.c: the same from tiles */
+typedef struct tile_job {
+    group_source *g;
+    const uint32_t *tile_rows; /* rows of the pyramid, n */
+    const uint32_t *tracks;    /* the tracks behind them: one each, or (R_RANK) all of one row */
+    uint32_t n_rows, n_tracks;
+    row_raster *out;
+} tile_job;
+void raster_tiles(scene *s, const tile_job *job);
+/** Stand-ins from coarser levels for the empty columns [a, b). */
+void standin_cells(scene *s, const group_source *g, uint32_t tile_row, int64_t a, int64_t b, draw_cell *cells);
+
+/* grouprow.c */
+row_raster *raster_group(scene *s, const scene_row *row);
+
+/* timeline.c */
+void draw_rows(scene *s);
+rect row_strip_rect(const scene *s, const scene_row *row); /* px, in the frame */
+void draw_wide_labels(scene *s, const row_raster *r, rect strip);
+
+/* marks.c */
+void draw_marks(scene *s);
+void draw_selection(scene *s);
+void find_selected(scene *s);
+
+/* marey.c, bands.c */
+void marey_prepare(scene *s);
+void marey_draw(scene *s);
+void marey_free(struct marey_cache **m);
+uint64_t instance_key(const scene *s, const ev *e, uint32_t rank, uint32_t peer_group);
+
+/* the rest of the window */
+void layout_frame(scene *s);
+void draw_axis(scene *s);
+void draw_overview(scene *s);
+void overview_deinit(overview_sums *o);
+void draw_labels(scene *s);
+void draw_bar(scene *s);
+void draw_status(scene *s);
+void draw_hover(scene *s);
+void draw_help(scene *s);
+
+/* pick.c */
+void hover_update(scene *s);
+/** The blocks of a group that meet [t0, t1), if they are few and here; NULL else, and *pending when they were asked
+ * for. */
+block_span *column_span(scene *s, uint32_t group, double t0_ns, double t1_ns, bool *pending);
+bool exact_event_at(scene *s, const scene_row *row, double x, ev *out, uint32_t *n_in_column);
+
+/* small helpers */
+static inline float snap(double v)
+{
+    return (float)floor(v + 0.5);
+}
+static inline bool inside(rect r, double x, double y)
+{
+    return x >= (double)r.x && x < (double)(r.x + r.w) && y >= (double)r.y && y < (double)(r.y + r.h);
+}
+static inline float px(const scene *s, double design)
+{
+    return snap(design * (double)s->m.s);
+}
+static inline bool event_is_wide(const scene *s, const ev *e)
+{
+    return (double)(e->end_ns - e->start_ns) * s->src.grid.inverse >= 2;
+}
+static inline double x_of(const scene *s, double t_ns)
+{
+    return (double)s->m.plot.x + (t_ns - s->src.grid.t0_ns) * s->src.grid.inverse;
+}
+/** One line, centred in the box's height, cut in its middle where it is wider than the box. @return its width */
+float put_text(scene *s, draw_layer layer, text_face face, double size_dp, rect box, text_align align, rgba c,
+               const char *text);
+float width_of(scene *s, text_face face, double size_dp, const char *text);
+void add_command(scene *s, rect r, const char *command);
+/** A time for people who look at pixels of `resolution_ns`: as many digits as that takes, in the unit of its size. */
+void time_label(double t_ns, double resolution_ns, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,128 @@
+/* The row labels: the tree's arrows, names, faint hosts. Rows too low for text share the room: a label every so often.
+ */
+#include <string.h>
+
+#include "scene/internal.h"
+
+enum { INDENT_DP = 16, ARROW_DP = 14 };
+
+/* Ranks as a range, where they are one: "ranks 16–19". */
+static void group_detail(const scene *s, const rank_group *g, char *out, size_t cap)
+{
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    for (uint32_t i = 0; i < g->n; i++) {
+        int64_t r = s->model->ranks[s->tree.group_ranks[g->first + i]].rank;
+        low = r < low ? r : low;
+        high = r > high ? r : high;
+    }
+    if (g->n == 1) {
+        (void)snprintf(out, cap, "rank %lld", (long long)low);
+    } else if (high - low + 1 == (int64_t)g->n) {
+        (void)snprintf(out, cap, "ranks %lld\xE2\x80\x93%lld", (long long)low, (long long)high);
+    } else {
+        (void)snprintf(out, cap, "%u ranks", g->n);
+    }
+}
+
+typedef struct row_text {
+    const char *name;
+    char detail[96];
+    text_face face;
+    rgba colour;
+} row_text;
+
+static row_text text_of(const scene *s, const scene_row *row)
+{
+    row_text t = {.name = "", .face = FACE_SANS, .colour = s->t->text};
+    const trace_model *m = s->model;
+    switch ((row_kind)row->kind) {
+    case ROW_GROUP:
+        t.name = s->tree.groups[row->id].name;
+        t.face = FACE_SANS_BOLD;
+        group_detail(s, &s->tree.groups[row->id], t.detail, sizeof t.detail);
+        break;
+    case ROW_RANK:
+        t.name = m->ranks[row->id].label;
+        t.face = row->indent == 0 && row->is_open ? FACE_SANS_BOLD : FACE_SANS;
+        (void)snprintf(t.detail, sizeof t.detail, "%s", m->ranks[row->id].host);
+        break;
+    case ROW_LANE:
+        t.name = m->lanes[row->id].name;
+        t.colour = s->t->dim;
+        (void)snprintf(t.detail, sizeof t.detail, "%s", trace_kind_name(m->lanes[row->id].kind));
+        break;
+    case ROW_COUNTER:
+        t.name = m->counters[row->id].name;
+        t.colour = s->t->dim;
+        break;
+    case ROW_TRACK:
+        break;
+    }
+    return t;
+}
+
+static void draw_arrow(scene *s, float x, float middle, bool open, rgba c)
+{
+    float h = px(s, 3.5);
+    if (open) {
+        float y = floorf(middle) - h / 2;
+        draw_triangle(s->l, LAYER_PANELS, (float[3]){x, x + 2 * h, x + h}, (float[3]){y, y, y + h * 1.3F}, c);
+    } else {
+        float left = x + h / 2;
+        draw_triangle(s->l, LAYER_PANELS, (float[3]){left, left, left + h * 1.3F},
+                      (float[3]){middle - h, middle + h, middle}, c);
+    }
+}
+
+static void draw_label(scene *s, const scene_row *row, float y, float h, bool hovered)
+{
+    row_text t = text_of(s, row);
+    float x = s->m.pad + px(s, row->indent * INDENT_DP);
+    float right = s->m.labels.x + s->m.labels.w - px(s, 10);
+    if (row->has_children) {
+        draw_arrow(s, x, y + h / 2, row->is_open, hovered ? s->t->text : s->t->dim);
+    }
+    x += px(s, ARROW_DP);
+    double size = row->kind == ROW_LANE || row->kind == ROW_COUNTER ? 11.5 : 12.5;
+    rect box = {x, y, right - x, h};
+    float used = put_text(s, LAYER_PANELS, t.face, size, box, TEXT_LEFT, t.colour, t.name);
+    box.x += used + px(s, 10);
+    box.w -= used + px(s, 10);
+    if (t.detail[0] && used > 0 && box.w >= px(s, 40)) {
+        (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, box, TEXT_LEFT, s->t->faint, t.detail);
+    }
+}
+
+static void draw_hovered_row(scene *s, const scene_row *row, float y)
+{
+    rect r = {0, y, s->m.labels.w, (float)row->h};
+    draw_rect(s->l, LAYER_GROUND, r, rgba_with_alpha(s->t->raised, 255));
+}
+
+void draw_labels(scene *s)
+{
+    float next = -1e9F; /* first y at which a label has room */
+    float line = px(s, 15);
+    draw_push_clip(s->l, (rect){0, s->m.labels.y, s->m.labels.w, s->m.labels.h});
+    size_t over = inside(s->m.labels, s->in.cursor_x, s->in.cursor_y)
+                      ? row_at(s, s->in.cursor_y - (double)s->m.labels.y + s->scroll)
+                      : SIZE_MAX;
+    for (size_t i = s->first_visible; i < s->end_visible; i++) {
+        const scene_row *row = &s->tree.rows[i];
+        float y = snap((double)s->m.labels.y + row->y - s->scroll);
+        float h = snap((double)s->m.labels.y + row->y + row->h - s->scroll) - y;
+        bool cut = y < s->m.labels.y - h / 2 || y + h / 2 > s->m.labels.y + s->m.labels.h;
+        float middle = y + (h - line) / 2;
+        if (row->kind == ROW_TRACK || cut || (middle < next && row->kind != ROW_GROUP)) {
+            continue;
+        }
+        bool hovered = i == over;
+        if (hovered && h >= line) {
+            draw_hovered_row(s, row, y);
+        }
+        draw_label(s, row, h >= line ? y : middle, h >= line ? h : line, hovered);
+        next = h >= line ? y + h : middle + line;
+    }
+    draw_pop_clip(s->l);
+}

@@ -1,0 +1,328 @@
+/*
+ * The whole run in one strip: how many of all ranks were busy, by class, column by column. Summed once from the level
+ * that just suffices (eight ranks a row), then kept.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/internal.h"
+
+enum { NUMBERS_DP = 14 };
+
+typedef struct summing {
+    scene *s;
+    time_grid grid;
+    float *sum; /* [n * CLASS_COUNT], in ranks */
+    uint8_t *severity;
+    bool dry; /* only ask for what is needed */
+    bool complete;
+} summing;
+
+void overview_deinit(overview_sums *o)
+{
+    free(o->height);
+    free(o->severity);
+    free(o->sum);
+    free(o->done);
+    memset(o, 0, sizeof *o);
+}
+
+/* Add share `part` of a bin [t0, t0 + bin) to the columns that it meets. */
+static void spread(const summing *k, double t0, double bin, uint8_t klass, float ranks)
+{
+    int64_t a = column_of(&k->grid, t0);
+    int64_t b = column_of(&k->grid, t0 + bin);
+    for (int64_t i = a < 0 ? 0 : a; i <= b && i < (int64_t)k->grid.n; i++) {
+        double low = fmax(t0, time_edge(&k->grid, i));
+        double high = fmin(t0 + bin, time_edge(&k->grid, i + 1));
+        if (high > low) {
+            k->sum[(size_t)i * CLASS_COUNT + klass] += ranks * (float)((high - low) * k->grid.inverse);
+        }
+    }
+}
+
+static void sum_tile_row(const summing *k, const cache_tile *tile, uint32_t row, double bin, double n_ranks)
+{
+    uint32_t width = TILE_BINS[tile->key.r];
+    double t0 = (double)tile->key.col * width * bin;
+    for (uint32_t i = 0; i < width; i++) {
+        size_t at = (size_t)row * width + i;
+        if (tile->cells[at].busy == 0) {
+            continue;
+        }
+        double t = t0 + i * bin;
+        for (uint8_t p = 0; p < CLASS_COUNT; p++) {
+            uint8_t share = tile->planes[(size_t)p * TILE_CELLS + at];
+            if (share > 0) {
+                spread(k, t, bin, p, (float)(n_ranks * share / 255.0));
+            }
+        }
+        int64_t column = column_of(&k->grid, t + bin / 2);
+        if (column >= 0 && column < (int64_t)k->grid.n && tile->cells[at].severity > k->severity[column]) {
+            k->severity[column] = tile->cells[at].severity;
+        }
+    }
+}
+
+static void sum_tile(const summing *k, const cache_tile *tile, const store_group_info *g, double bin)
+{
+    uint32_t rows = TILE_ROWS[R_EIGHT];
+    for (uint32_t r = 0; r < rows; r++) {
+        uint32_t first = (tile->key.row_block * rows + r) * 8;
+        if (first < g->n_ranks) {
+            sum_tile_row(k, tile, r, bin, fmin(8, g->n_ranks - first));
+        }
+    }
+}
+
+/* A stretch that no tile is stored for: the events themselves, rank by rank. */
+static void sum_events(summing *k, uint32_t group, const store_group_info *g, double t0, double t1)
+{
+    scene *s = k->s;
+    time_grid whole = s->src.grid;
+    block_span *kept = s->src.spans[group];
+    int64_t a = column_of(&k->grid, t0);
+    int64_t b = column_of(&k->grid, t1);
+    a = a < 0 ? 0 : a;
+    b = b >= (int64_t)k->grid.n ? (int64_t)k->grid.n - 1 : b;
+    if (b < a) {
+        return;
+    }
+    s->src.grid = grid_make(fmax(t0, 0), t1, (uint32_t)(b - a + 1));
+    s->src.spans[group] = NULL; /* the blocks of this stretch, not of the view */
+    block_span *span = span_of(s, group);
+    time_grid grid = s->src.grid;
+    s->src.grid = whole;
+    s->src.spans[group] = kept;
+    k->complete = k->complete && span->n_missing == 0;
+    if (k->dry) {
+        return;
+    }
+    accumulator *acc = &s->rasters.bins;
+    for (uint32_t i = 0; i < g->n_ranks && g->first_rank + i < s->model->n_ranks; i++) {
+        uint32_t first = s->rank_first_track[g->first_rank + i];
+        uint32_t n = s->rank_first_track[g->first_rank + i + 1] - first;
+        accumulator_reset(acc, grid.n);
+        accumulate_events(s, span, s->device_tracks + first, n, &grid, acc, NULL, 0);
+        for (uint32_t c = 0; c < grid.n; c++) {
+            for (uint32_t classes = acc->classes[c]; classes; classes &= classes - 1) {
+                uint8_t p = (uint8_t)__builtin_ctz(classes);
+                spread(k, time_edge(&grid, c), grid.step_ns, p, acc->share[(size_t)c * CLASS_COUNT + p]);
+            }
+            uint8_t *severity = &k->severity[a + (int64_t)c];
+            *severity = *severity > acc->severity[c] ? *severity : acc->severity[c];
+        }
+    }
+}
+
+static uint32_t overview_level(const store_group_info *g, double column_ns)
+{
+    uint32_t level = 0;
+    while (level + 1 < g->n_levels[R_EIGHT] && (double)lod_bin_ns(g->bin0_ns[R_EIGHT], level + 1) <= column_ns) {
+        level++;
+    }
+    return level;
+}
+
+static void sum_group(summing *k, uint32_t group)
+{
+    scene *s = k->s;
+    store_group_info g = store_group_at(s->file, group);
+    double end = (double)s->model->duration_ns;
+    if (g.n_levels[R_EIGHT] == 0) {
+        sum_events(k, group, &g, 0, end);
+        return;
+    }
+    uint32_t level = overview_level(&g, k->grid.step_ns);
+    double bin = (double)lod_bin_ns(g.bin0_ns[R_EIGHT], level);
+    double span = bin * TILE_BINS[R_EIGHT];
+    uint32_t n_blocks = (g.n_rows[R_EIGHT] + TILE_ROWS[R_EIGHT] - 1) / TILE_ROWS[R_EIGHT];
+    for (uint64_t col = 0; (double)col * span < end; col++) {
+        bool sparse = false;
+        for (uint32_t block = 0; block < n_blocks; block++) {
+            tile_key key = {R_EIGHT, (uint8_t)level, group, block, col};
+            uint32_t id = 0;
+            tile_state state = store_tile_find(s->file, &key, &id);
+            const cache_tile *tile = state == TILE_STORED ? cache_get_tile(s->cache, id, 0) : NULL;
+            if (tile && !k->dry) {
+                sum_tile(k, tile, &g, bin);
+            } else if (!tile && state == TILE_STORED && !cache_failed(s->cache, true, id)) {
+                k->complete = false;
+                s->src.n_wanted++;
+            }
+            sparse = sparse || state == TILE_SPARSE;
+        }
+        if (sparse) {
+            sum_events(k, group, &g, (double)col * span, fmin((double)(col + 1) * span, end));
+        }
+    }
+}
+
+/* From sums to cumulative heights, 255 = every rank busy. */
+static void write_heights(const summing *k, overview_sums *o, double n_ranks)
+{
+    uint32_t n = k->grid.n;
+    o->classes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (uint32_t p = 0; p < CLASS_COUNT; p++) {
+            float v = k->sum[(size_t)i * CLASS_COUNT + p];
+            sum += (double)v;
+            double height = fmin(255, 255 * sum / n_ranks);
+            o->height[(size_t)p * n + i] = v > 0 ? (uint8_t)fmax(1, height + 0.5) : 0;
+            o->classes |= (uint16_t)(v > 0 ? 1U << p : 0);
+        }
+        o->severity[i] = k->severity[i];
+    }
+}
+
+static void reset_sums(scene *s, overview_sums *o, uint32_t n)
+{
+    size_t groups = store_n_groups(s->file);
+    o->height = mem_realloc_array(o->height, (size_t)n * CLASS_COUNT, 1);
+    o->severity = mem_realloc_array(o->severity, n, 1);
+    o->sum = mem_realloc_array(o->sum, (size_t)n * CLASS_COUNT, sizeof *o->sum);
+    o->done = mem_realloc_array(o->done, groups + 1, 1);
+    memset(o->severity, 0, n);
+    memset(o->sum, 0, (size_t)n * CLASS_COUNT * sizeof *o->sum);
+    memset(o->done, 0, groups + 1);
+    o->n = n;
+    o->complete = false;
+}
+
+/* Each group is added once all of it is there, so that no part of the work is done twice. */
+static void update_sums(scene *s, uint32_t n)
+{
+    overview_sums *o = &s->overview;
+    if (o->n == n && o->complete) {
+        return;
+    }
+    if (o->n != n) {
+        reset_sums(s, o, n);
+    }
+    summing k = {.s = s,
+                 .grid = grid_make(0, fmax((double)s->model->duration_ns, 1), n),
+                 .sum = o->sum,
+                 .severity = o->severity};
+    o->complete = true;
+    for (uint32_t g = 0; g < store_n_groups(s->file); g++) {
+        if (o->done[g] || store_group_at(s->file, g).kind != GROUP_EVENTS) {
+            continue;
+        }
+        k.dry = true;
+        k.complete = true;
+        sum_group(&k, g);
+        o->complete = o->complete && k.complete;
+        if (k.complete) {
+            k.dry = false;
+            sum_group(&k, g);
+            o->done[g] = 1;
+        }
+    }
+    write_heights(&k, o, fmax(1, (double)s->model->n_ranks));
+}
+
+/* ------------------------------------------------------------------ drawing */
+
+/* Tallest first, so that each class shows between its own height and the one below. */
+static void draw_stack(scene *s, rect r)
+{
+    const overview_sums *o = &s->overview;
+    for (int p = CLASS_COUNT - 1; p >= 0; p--) {
+        if ((o->classes & (1U << p)) == 0) {
+            continue;
+        }
+        draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, r, o->n, false);
+        for (uint32_t i = 0; i < o->n; i++) {
+            uint8_t h = o->height[(size_t)p * o->n + i];
+            if (h > 0) {
+                cells[i] = (draw_cell){(uint8_t)p, h, 0, 255};
+            }
+        }
+    }
+}
+
+static double overview_x(const scene *s, double t_ns)
+{
+    rect r = s->m.overview;
+    return (double)r.x + t_ns / fmax((double)s->model->duration_ns, 1) * (double)r.w;
+}
+
+static void draw_step_numbers(scene *s, rect bars, rect numbers)
+{
+    float last_line = -1e9F;
+    float last_text = -1e9F;
+    for (uint32_t i = s->rank_first_step[0]; i < s->rank_first_step[1]; i++) {
+        const trace_step *step = &s->model->steps[s->rank_steps[i]];
+        float x = snap(overview_x(s, (double)step->start_ns));
+        if (x - last_line < px(s, 6)) {
+            continue;
+        }
+        draw_vline(s->l, LAYER_DATA, x, bars.y, bars.y + bars.h, s->t->ground);
+        last_line = x;
+        char text[32];
+        (void)snprintf(text, sizeof text, "%lld", (long long)step->index);
+        float w = width_of(s, FACE_SANS, 10, text);
+        if (x + px(s, 3) < last_text || x + px(s, 3) + w > numbers.x + numbers.w) {
+            continue;
+        }
+        rect at = {x + px(s, 3), numbers.y, w + 1, numbers.h};
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 10, at, TEXT_LEFT, s->t->dim, text);
+        last_text = at.x + w + px(s, 8);
+    }
+}
+
+static void draw_window(scene *s)
+{
+    rect r = s->m.overview;
+    float x0 = snap(fmin(fmax(overview_x(s, s->v.t0_ns), (double)r.x), (double)(r.x + r.w)));
+    float x1 = snap(fmin(fmax(overview_x(s, s->v.t1_ns), (double)r.x), (double)(r.x + r.w)));
+    float least = px(s, 4);
+    if (x1 - x0 < least) {
+        x0 = fminf(fmaxf(floorf((x0 + x1 - least) / 2), r.x), r.x + r.w - least);
+        x1 = x0 + least;
+    }
+    rgba veil = rgba_with_alpha(s->t->ground, 110);
+    draw_rect(s->l, LAYER_MARKS, (rect){r.x, r.y, x0 - r.x, r.h}, veil);
+    draw_rect(s->l, LAYER_MARKS, (rect){x1, r.y, r.x + r.w - x1, r.h}, veil);
+    rect frame = {x0 - 1, r.y, x1 - x0 + 2, r.h};
+    draw_round(s->l, LAYER_PANELS, frame, px(s, 3), rgba_with_alpha(s->t->accent, 18), fmaxf(1, px(s, 1.5)),
+               s->t->accent);
+}
+
+static void draw_severity(scene *s, rect bars)
+{
+    float last = -1e9F;
+    for (uint32_t i = 0; i < s->overview.n; i++) {
+        float x = bars.x + (float)i + 0.5F;
+        if (s->overview.severity[i] < SEVERITY_ERROR || x - last < px(s, 10)) {
+            continue;
+        }
+        float w = px(s, 3.5);
+        float y = bars.y + px(s, 3);
+        draw_triangle(s->l, LAYER_PANELS, (float[3]){x - w, x + w, x}, (float[3]){y, y, y + w * 1.4F}, s->t->severity);
+        last = x;
+    }
+}
+
+void draw_overview(scene *s)
+{
+    rect r = s->m.overview;
+    if (r.h <= 0 || r.w < 1 || s->model->n_ranks == 0) {
+        return;
+    }
+    bool steps = s->rank_first_step[1] > s->rank_first_step[0];
+    rect bars = {r.x, r.y + px(s, 4), r.w, r.h - px(s, 4) - (steps ? px(s, NUMBERS_DP) : px(s, 4))};
+    rect numbers = {r.x, bars.y + bars.h, r.w, r.y + r.h - bars.y - bars.h};
+    update_sums(s, (uint32_t)r.w);
+    draw_push_clip(s->l, (rect){r.x - 2, r.y - 1, r.w + 4, r.h + 2});
+    draw_rect(s->l, LAYER_GROUND, bars, s->t->row);
+    draw_stack(s, bars);
+    if (steps) {
+        draw_step_numbers(s, bars, numbers);
+    }
+    draw_window(s);
+    draw_severity(s, bars);
+    draw_pop_clip(s->l);
+    s->frame.complete = s->frame.complete && s->overview.complete;
+}

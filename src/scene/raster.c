@@ -1,0 +1,257 @@
+/*
+ * One row as cells, one a pixel column. Rasters are kept while the view stays as it is, so that a frame in which only
+ * the pointer moved, or rows scrolled, makes none anew. Those that lack data are made again each frame.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/internal.h"
+
+static const double WIDE_COLUMNS = 1; /* narrower events are told by their cells alone */
+enum { SPARE_RASTERS = 256, EIGHT_KIND = 16 };
+
+/* ------------------------------------------------------------------ keeping */
+
+static uint64_t view_stamp(const scene *s)
+{
+    struct {
+        double t0, t1, strictness;
+        uint32_t n, events, wide, zero;
+    } k;
+    memset(&k, 0, sizeof k);
+    k.t0 = s->v.t0_ns;
+    k.t1 = s->v.t1_ns;
+    k.strictness = s->src.strictness;
+    k.n = s->src.grid.n;
+    k.events = s->src.events;
+    k.wide = s->tree.unit_dp >= 6;
+    return hash_bytes(&k, sizeof k);
+}
+
+static void forget_all(raster_store *r)
+{
+    map64_deinit(&r->by_key);
+    memset(&r->by_key, 0, sizeof r->by_key);
+    r->n = 0;
+}
+
+void rasters_begin(scene *s)
+{
+    raster_store *r = &s->rasters;
+    uint64_t stamp = view_stamp(s);
+    size_t visible = s->end_visible - s->first_visible;
+    if (stamp != r->stamp || r->n > 4 * visible + SPARE_RASTERS + s->model->n_ranks) {
+        forget_all(r);
+        r->stamp = stamp;
+    }
+}
+
+void rasters_deinit(raster_store *r)
+{
+    for (size_t i = 0; i < r->cap; i++) {
+        if (r->items[i]) {
+            free(r->items[i]->cells);
+            free(r->items[i]->wide);
+            free(r->items[i]->marks);
+            free(r->items[i]->least);
+            free(r->items[i]->mean);
+            free(r->items[i]);
+        }
+    }
+    free((void *)r->items);
+    map64_deinit(&r->by_key);
+    accumulator_deinit(&r->acc);
+    accumulator_deinit(&r->bins);
+    free(r->gather);
+    free(r->coarse);
+    free(r->mixed);
+}
+
+/* The next free item; items keep their buffers over views. */
+static row_raster *take_item(raster_store *r)
+{
+    if (r->n == r->cap) {
+        size_t before = r->cap;
+        VEC_RESERVE(r->items, r->cap, r->n + 1);
+        memset((void *)(r->items + before), 0, (r->cap - before) * sizeof *r->items);
+    }
+    if (!r->items[r->n]) {
+        r->items[r->n] = mem_calloc(1, sizeof **r->items);
+    }
+    return r->items[r->n++];
+}
+
+row_raster *raster_entry(scene *s, uint64_t key, bool *valid)
+{
+    raster_store *store = &s->rasters;
+    uint64_t *place = map64_put(&store->by_key, key);
+    if (*place != 0) {
+        row_raster *r = store->items[*place - 1];
+        *valid = r->complete; /* an incomplete one asks again for what it lacks, or the cache would forget it */
+        return r;
+    }
+    row_raster *r = take_item(store);
+    *place = store->n;
+    r->key = key;
+    r->complete = false;
+    *valid = false;
+    return r;
+}
+
+static void clear_raster(row_raster *r, uint32_t n)
+{
+    VEC_RESERVE(r->cells, r->cap_cells, n);
+    r->n = n;
+    r->n_wide = 0;
+    r->n_marks = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        r->cells[i] = (draw_cell){CELL_EMPTY, 0, 0, 255};
+    }
+}
+
+/* At most one mark per eight design px, the most severe. */
+void add_mark(scene *s, row_raster *r, uint32_t x, uint8_t severity)
+{
+    uint32_t apart = (uint32_t)(8 * (double)s->m.s);
+    row_mark *last = r->n_marks > 0 ? &r->marks[r->n_marks - 1] : NULL;
+    if (last && x - last->x < apart) {
+        if (severity > last->severity) {
+            *last = (row_mark){last->x, severity};
+        }
+        return;
+    }
+    row_mark mark = {x, severity};
+    VEC_PUSH(r->marks, r->n_marks, r->cap_marks, mark);
+}
+
+/* ------------------------------------------------------------------ from events */
+
+static uint8_t dominant(const accumulator *a, uint32_t i)
+{
+    const float *share = &a->share[(size_t)i * CLASS_COUNT];
+    uint8_t best = CELL_EMPTY;
+    for (uint32_t classes = a->classes[i]; classes; classes &= classes - 1) {
+        uint8_t k = (uint8_t)__builtin_ctz(classes);
+        if (best == CELL_EMPTY || share[k] > share[best]) {
+            best = k;
+        }
+    }
+    return best;
+}
+
+static void finish_cells(scene *s, const accumulator *a, row_raster *out)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->classes[i] == 0) {
+            continue;
+        }
+        float share = a->busy[i] * 255 + 0.5F;
+        draw_cell c = {dominant(a, i), share >= 255 ? 255 : share < 1 ? 1 : (uint8_t)share, a->flags[i], 255};
+        c.flags |= a->count[i] > 1 ? CELL_MORE : 0;
+        if (a->severity[i] > 0) {
+            c.flags |= CELL_SEVERE;
+            add_mark(s, out, i, a->severity[i]);
+        }
+        out->cells[i] = c;
+    }
+}
+
+/* Columns of blocks that are not here yet show what a coarser level knows. */
+static void fill_missing(scene *s, const group_source *g, uint32_t tile_row, row_raster *out)
+{
+    for (uint32_t i = 0; i < g->span->n; i++) {
+        const span_block *b = &g->span->blocks[i];
+        if (!b->columns) {
+            int64_t first = column_of(&s->src.grid, (double)b->info.t0_ns);
+            int64_t last = column_of(&s->src.grid, (double)b->info.t1_ns);
+            standin_cells(s, g, tile_row, first, last + 1, out->cells);
+        }
+    }
+}
+
+static void raster_events(scene *s, const tile_job *job)
+{
+    accumulator *a = &s->rasters.acc;
+    row_raster *out = job->out;
+    accumulator_reset(a, s->src.grid.n);
+    bool wide = s->tree.unit_dp >= 6;
+    accumulate_events(s, job->g->span, job->tracks, job->n_tracks, &s->src.grid, a, wide ? out : NULL, WIDE_COLUMNS);
+    finish_cells(s, a, out);
+    out->complete = !job->g->span || job->g->span->n_missing == 0;
+    if (!out->complete && job->n_rows > 0) {
+        fill_missing(s, job->g, job->tile_rows[0], out);
+    }
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static void raster_job(scene *s, tile_job *job)
+{
+    clear_raster(job->out, s->src.grid.n);
+    job->out->complete = true;
+    if (!job->g) {
+        return;
+    }
+    if (job->g->mode == SOURCE_EVENTS) {
+        raster_events(s, job);
+    } else {
+        raster_tiles(s, job);
+    }
+}
+
+uint64_t raster_key(const scene_row *row)
+{
+    bool open = row->kind == ROW_LANE && row->is_open; /* then it shows its outermost track only */
+    return ((uint64_t)row->kind << 33) | ((uint64_t)open << 32) | row->id;
+}
+
+row_raster *raster_row(scene *s, const scene_row *row)
+{
+    bool valid;
+    row_raster *out = raster_entry(s, raster_key(row), &valid);
+    if (valid) {
+        return out;
+    }
+    uint32_t one = 0;
+    uint32_t own_row = 0;
+    tile_job job = {.out = out};
+    job.tracks = row_tracks(s, row, &job.n_tracks, &one);
+    uint32_t group = s->rank_events_group[row->rank];
+    if (row->kind == ROW_RANK) {
+        own_row = group == NO_ID ? 0 : row->rank - store_group_at(s->file, group).first_rank;
+        job.tile_rows = &own_row;
+        job.n_rows = 1;
+    } else {
+        uint32_t *rows = arena_alloc(&s->scratch, job.n_tracks * sizeof *rows + 1);
+        for (uint32_t i = 0; i < job.n_tracks; i++) {
+            rows[i] = s->model->tracks[job.tracks[i]].row;
+        }
+        job.tile_rows = rows;
+        job.n_rows = job.n_tracks;
+    }
+    job.g = source_of(s, group, row->kind == ROW_RANK ? R_RANK : R_TRACK);
+    raster_job(s, &job);
+    for (size_t i = 0; i < out->n_wide; i++) {
+        out->wide[i].key = instance_key(s, &out->wide[i].e, row->rank, row->group);
+    }
+    return out;
+}
+
+/* Eight ranks as one row: their mean. */
+row_raster *raster_eight(scene *s, uint32_t group, uint32_t eight)
+{
+    bool valid;
+    row_raster *out = raster_entry(s, ((uint64_t)EIGHT_KIND << 33 << 24) | ((uint64_t)group << 8) | eight, &valid);
+    if (valid) {
+        return out;
+    }
+    store_group_info info = store_group_at(s->file, group);
+    uint32_t first = info.first_rank + eight * 8;
+    uint32_t end = (uint32_t)fmin(first + 8, fmin(info.first_rank + info.n_ranks, (double)s->model->n_ranks));
+    tile_job job = {.out = out, .tile_rows = &eight, .n_rows = 1};
+    job.tracks = s->device_tracks + s->rank_first_track[first];
+    job.n_tracks = s->rank_first_track[end] - s->rank_first_track[first];
+    job.g = source_of(s, group, R_EIGHT);
+    raster_job(s, &job);
+    return out;
+}

@@ -1,0 +1,116 @@
+/* One frame: rows, sources, rasters, then every part of the window in turn. */
+#include "scene/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/internal.h"
+#include "scene/marey.h"
+
+marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, diag *d)
+{
+    *out = NULL;
+    const trace_model *m = file ? store_model(file) : NULL;
+    if (!m || !c || !t) {
+        return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET, "A scene needs an open file, a cache and fonts.");
+    }
+    scene *s = mem_calloc(1, sizeof *s);
+    s->file = file;
+    s->cache = c;
+    s->text = t;
+    s->model = m;
+    s->scratch.chunk_size = (size_t)1 << 20;
+    facts_init(s);
+    tree_init(s);
+    view_init(&s->v, m->duration_ns);
+    *out = s;
+    return MAREY_OK;
+}
+
+void scene_destroy(scene **ps)
+{
+    scene *s = *ps;
+    if (!s) {
+        return;
+    }
+    marey_free(&s->marey);
+    rasters_deinit(&s->rasters);
+    overview_deinit(&s->overview);
+    tree_deinit(s);
+    facts_deinit(s);
+    arena_deinit(&s->scratch);
+    free(s);
+    *ps = NULL;
+}
+
+static void begin(scene *s, const view *v, const scene_input *in, draw_list *l, diag *d)
+{
+    s->v = *v;
+    s->in = *in;
+    s->l = l;
+    s->d = d;
+    s->t = theme_get(v->theme);
+    s->frame = (scene_frame){.complete = true, .source = "events"};
+    s->n_commands = 0;
+    arena_reset(&s->scratch);
+    double scale = in->scale > 0 ? in->scale : 1;
+    draw_list_begin(l, (float)in->width_px, (float)in->height_px, (float)scale, s->t);
+    l->clear = s->t->ground;
+}
+
+/* Marks of the selection need the key of what is selected before its row is drawn. */
+static void key_of_selected(scene *s)
+{
+    find_selected(s);
+    s->selected_key = 0;
+    if (s->has_selected && s->selected.track < s->model->n_tracks) {
+        const trace_lane *lane = &s->model->lanes[s->model->tracks[s->selected.track].lane];
+        ev e = {.start_ns = s->selected.start_ns, .name = s->selected.name, .instance = s->selected.instance};
+        s->selected_key = instance_key(s, &e, lane->rank, s->tree.rank_group[lane->rank]);
+    }
+}
+
+static void draw_data(scene *s)
+{
+    draw_rows(s);
+    if (s->v.layout == LAYOUT_MAREY) {
+        marey_draw(s);
+    }
+    draw_marks(s);
+    draw_selection(s);
+}
+
+static void draw_all(scene *s)
+{
+    draw_axis(s);
+    draw_data(s);
+    draw_overview(s);
+    draw_labels(s);
+    hover_update(s);
+    draw_bar(s);
+    draw_hover(s);
+    source_describe(s);
+    s->frame.n_wanted = s->src.n_wanted;
+    draw_status(s);
+    draw_help(s);
+}
+
+marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_list *l, scene_frame *frame, diag *d)
+{
+    if (in->width_px < 1 || in->height_px < 1 || !(v->t1_ns > v->t0_ns)) {
+        return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET, "A frame needs a size and a range of time.");
+    }
+    begin(s, v, in, l, d);
+    text_frame(s->text);
+    cache_begin_frame(s->cache);
+    layout_frame(s);
+    tree_update(s);
+    place_rows(s);
+    sources_begin(s);
+    rasters_begin(s);
+    key_of_selected(s);
+    draw_all(s);
+    cache_end_frame(s->cache);
+    *frame = s->frame;
+    return MAREY_OK;
+}

@@ -1,0 +1,333 @@
+/*
+ * What each row is drawn from: events where there are few enough of them or no level is fine enough, else the coarsest
+ * level of tiles whose bins are not wider than a column. What is absent from the cache is asked for; what a row shows
+ * meanwhile is looked up level by level.
+ */
+#include <string.h>
+
+#include "scene/internal.h"
+
+static const double EVENT_BUDGET = 400000; /* events in the window's blocks up to which all is drawn from events */
+enum { BLOCK_BUDGET = 48, FORCED_BLOCKS = 220 };
+
+/* The widest bin, in columns: fine bins while they are cheap, up to the study's 1.42 for a thousand rows. */
+static double strictness_for(double cells)
+{
+    if (cells <= 80000) {
+        return 0.25;
+    }
+    return cells <= 700000 ? 1.0 : 1.42;
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+static void fill_span(scene *s, block_span *span, const uint32_t *ids, uint32_t n)
+{
+    span->blocks = arena_alloc(&s->scratch, (size_t)n * sizeof *span->blocks + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        span_block *b = &span->blocks[i];
+        b->info = store_block(s->file, ids[i]);
+        const cache_block *ready = cache_get_block(s->cache, ids[i], 0);
+        b->columns = ready ? ready->columns : NULL;
+        if (!ready && !cache_failed(s->cache, false, ids[i])) {
+            span->n_missing++;
+            s->src.n_wanted++;
+        }
+    }
+    span->n = n;
+}
+
+block_span *span_of(scene *s, uint32_t group)
+{
+    if (group >= s->src.n_groups) {
+        return NULL;
+    }
+    if (s->src.spans[group]) {
+        return s->src.spans[group];
+    }
+    block_span *span = arena_alloc(&s->scratch, sizeof *span);
+    memset(span, 0, sizeof *span);
+    s->src.spans[group] = span;
+    uint32_t first = 0;
+    uint32_t n = 0;
+    int64_t t0 = (int64_t)floor(s->src.grid.t0_ns);
+    int64_t t1 = (int64_t)ceil(time_edge(&s->src.grid, s->src.grid.n));
+    store_blocks_in(s->file, group, t0, t1, &first, &n);
+    store_group_info info = store_group_at(s->file, group);
+    if (n > 0 && first < info.n_blocks) {
+        fill_span(s, span, info.blocks + first, n);
+        span->carry = span->blocks[0].info.carry;
+        span->n_carry = span->blocks[0].info.n_carry;
+    }
+    return span;
+}
+
+/* ------------------------------------------------------------------ tiles */
+
+static uint16_t weight_of(double part)
+{
+    return (uint16_t)(part * 256 + 0.5);
+}
+
+static void fill_map(const time_grid *g, bin_map *m)
+{
+    double bin = (double)m->bin_ns;
+    for (uint32_t i = 0; i < g->n; i++) {
+        double low = time_edge(g, i);
+        double high = time_edge(g, (int64_t)i + 1);
+        double first = floor(low / bin);
+        double last = fmax(ceil(high / bin) - 1, first);
+        double first_end = fmin((first + 1) * bin, high);
+        double last_begin = fmax(last * bin, low);
+        m->ranges[i].first = (uint32_t)((int64_t)first - m->first_bin);
+        m->ranges[i].last = (uint32_t)((int64_t)last - m->first_bin);
+        m->ranges[i].first_weight = weight_of((first_end - low) * g->inverse);
+        m->ranges[i].last_weight = first < last ? weight_of((high - last_begin) * g->inverse) : 0;
+    }
+    m->middle_weight = weight_of(fmin(bin * g->inverse, 1));
+}
+
+/* The same for every group with bins of this width. */
+static const bin_map *map_for(scene *s, int64_t bin_ns)
+{
+    frame_sources *f = &s->src;
+    for (size_t i = 0; i < f->n_maps; i++) {
+        if (f->maps[i].bin_ns == bin_ns) {
+            return &f->maps[i];
+        }
+    }
+    MAREY_ASSERT(f->n_maps < f->cap_maps);
+    bin_map *m = &f->maps[f->n_maps++];
+    m->bin_ns = bin_ns;
+    m->first_bin = (int64_t)floor(f->grid.t0_ns / (double)bin_ns);
+    int64_t last = (int64_t)ceil(time_edge(&f->grid, f->grid.n) / (double)bin_ns) - 1;
+    m->n_bins = (uint32_t)(last - m->first_bin + 2);
+    m->ranges = arena_alloc(&s->scratch, (size_t)f->grid.n * sizeof *m->ranges);
+    fill_map(&f->grid, m);
+    return m;
+}
+
+/* The coarsest level that is fine enough; -1: none. */
+static int level_for(const store_group_info *info, uint8_t r, double widest_ns)
+{
+    int level = -1;
+    for (uint32_t l = 0; l < info->n_levels[r]; l++) {
+        if ((double)lod_bin_ns(info->bin0_ns[r], l) <= widest_ns) {
+            level = (int)l;
+        }
+    }
+    return level;
+}
+
+static void use_tiles(scene *s, group_source *g, const store_group_info *info, uint8_t level)
+{
+    g->mode = SOURCE_TILES;
+    g->level = level;
+    int64_t bin = lod_bin_ns(info->bin0_ns[g->r], level);
+    g->map = map_for(s, bin);
+    int64_t width = (int64_t)TILE_BINS[g->r];
+    int64_t first = g->map->first_bin < 0 ? 0 : g->map->first_bin / width;
+    int64_t last_bin = g->map->first_bin + (int64_t)g->map->n_bins - 1;
+    int64_t last = last_bin < 0 ? -1 : last_bin / width;
+    g->first_col = first;
+    g->n_cols = last < first ? 0 : (uint32_t)(last - first + 1);
+    g->n_row_blocks = (info->n_rows[g->r] + TILE_ROWS[g->r] - 1) / TILE_ROWS[g->r];
+    g->slots = arena_alloc(&s->scratch, (size_t)g->n_cols * g->n_row_blocks * sizeof *g->slots + 1);
+    memset(g->slots, 0, (size_t)g->n_cols * g->n_row_blocks * sizeof *g->slots);
+}
+
+group_source *source_of(scene *s, uint32_t group, uint8_t r)
+{
+    if (group >= s->src.n_groups) {
+        return NULL;
+    }
+    group_source *g = &s->src.groups[(size_t)group * LOD_R + r];
+    if (g->made) {
+        return g;
+    }
+    *g = (group_source){.made = true, .r = r, .group = group};
+    store_group_info info = store_group_at(s->file, group);
+    int level = level_for(&info, r, s->src.grid.step_ns * s->src.strictness);
+    if (level < 0 && s->src.strictness < 1.42) {
+        level = level_for(&info, r, s->src.grid.step_ns * fmax(1, s->src.strictness));
+    }
+    if (level < 0 && info.n_levels[r] > 0) {
+        uint32_t first = 0;
+        uint32_t n = 0;
+        store_blocks_in(s->file, group, (int64_t)s->src.grid.t0_ns, (int64_t)time_edge(&s->src.grid, s->src.grid.n),
+                        &first, &n);
+        level = (size_t)n * s->src.n_groups > FORCED_BLOCKS ? 0 : -1; /* more than the cache could hold */
+    }
+    if (level >= 0 && !s->src.events) {
+        use_tiles(s, g, &info, (uint8_t)level);
+    } else {
+        g->mode = SOURCE_EVENTS;
+        g->span = span_of(s, group);
+    }
+    return g;
+}
+
+static slot_state state_of(scene *s, const tile_key *key, const cache_tile **tile)
+{
+    uint32_t id = 0;
+    tile_state stored = store_tile_find(s->file, key, &id);
+    if (stored == TILE_EMPTY) {
+        return SLOT_EMPTY;
+    }
+    if (stored == TILE_SPARSE) {
+        return SLOT_EVENTS;
+    }
+    *tile = cache_get_tile(s->cache, id, 0);
+    if (*tile) {
+        return SLOT_READY;
+    }
+    if (cache_failed(s->cache, true, id)) {
+        return SLOT_EVENTS; /* a damaged tile: the events still say it */
+    }
+    s->src.n_wanted++;
+    return SLOT_MISSING;
+}
+
+tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col)
+{
+    tile_slot *slot = &g->slots[(size_t)row_block * g->n_cols + col];
+    if (slot->state == SLOT_UNKNOWN) {
+        tile_key key = {.r = g->r, .level = g->level, .group = g->group, .row_block = row_block};
+        key.col = (uint64_t)(g->first_col + col);
+        slot->state = (uint8_t)state_of(s, &key, &slot->tile);
+        if (slot->state == SLOT_EVENTS && !g->span) {
+            g->span = span_of(s, g->group);
+        }
+    }
+    return slot;
+}
+
+const cache_tile *standin_tile(scene *s, const group_source *g, uint32_t row_block, int64_t t_ns, uint8_t *level,
+                               bool *empty)
+{
+    store_group_info info = store_group_at(s->file, g->group);
+    uint32_t first = g->mode == SOURCE_TILES ? g->level + 1U : 0;
+    *empty = false;
+    for (uint32_t l = first; l < info.n_levels[g->r] && t_ns >= 0; l++) {
+        int64_t span = 0;
+        tile_key key = {.r = g->r, .level = (uint8_t)l, .group = g->group, .row_block = row_block};
+        if (__builtin_mul_overflow(lod_bin_ns(info.bin0_ns[g->r], l), (int64_t)TILE_BINS[g->r], &span)) {
+            span = INT64_MAX;
+        }
+        key.col = (uint64_t)(t_ns / span);
+        uint32_t id = 0;
+        tile_state stored = store_tile_find(s->file, &key, &id);
+        if (stored == TILE_EMPTY) {
+            *empty = true;
+            return NULL;
+        }
+        bool top = l + 1 == info.n_levels[g->r];
+        const cache_tile *tile = NULL;
+        if (stored == TILE_STORED) {
+            tile = top ? cache_get_tile(s->cache, id, 0) : cache_peek_tile(s->cache, id);
+        }
+        if (tile) {
+            *level = (uint8_t)l;
+            return tile;
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ the frame's choice */
+
+static uint32_t visible_rank_rows(const scene *s)
+{
+    return (uint32_t)(s->end_visible - s->first_visible);
+}
+
+/* Store groups whose rows are on screen, as marks in `seen`. */
+static void mark_groups(scene *s, uint8_t *seen)
+{
+    for (size_t i = s->first_visible; i < s->end_visible; i++) {
+        const scene_row *row = &s->tree.rows[i];
+        if (row->kind == ROW_GROUP) {
+            const rank_group *g = &s->tree.groups[row->id];
+            for (uint32_t k = 0; k < g->n; k++) {
+                uint32_t group = s->rank_events_group[s->tree.group_ranks[g->first + k]];
+                if (group != NO_ID) {
+                    seen[group] = 1;
+                }
+            }
+        } else if (row->kind != ROW_COUNTER && s->rank_events_group[row->rank] != NO_ID) {
+            seen[s->rank_events_group[row->rank]] = 1;
+        }
+    }
+}
+
+static bool few_events(scene *s)
+{
+    size_t n = s->src.n_groups;
+    uint8_t *seen = arena_alloc(&s->scratch, n + 1);
+    memset(seen, 0, n + 1);
+    mark_groups(s, seen);
+    double events = 0;
+    size_t blocks = 0;
+    int64_t t0 = (int64_t)floor(s->src.grid.t0_ns);
+    int64_t t1 = (int64_t)ceil(time_edge(&s->src.grid, s->src.grid.n));
+    for (uint32_t g = 0; g < n; g++) {
+        uint32_t first = 0;
+        uint32_t count = 0;
+        if (!seen[g]) {
+            continue;
+        }
+        store_blocks_in(s->file, g, t0, t1, &first, &count);
+        store_group_info info = store_group_at(s->file, g);
+        for (uint32_t i = 0; i < count; i++) {
+            events += store_block(s->file, info.blocks[first + i]).n;
+        }
+        blocks += count;
+        if (events > EVENT_BUDGET || blocks > BLOCK_BUDGET) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sources_begin(scene *s)
+{
+    frame_sources *f = &s->src;
+    uint32_t w = (uint32_t)fmax(1, (double)s->m.plot.w);
+    f->grid = grid_make(s->v.t0_ns, s->v.t1_ns, w);
+    f->n_wanted = 0;
+    f->n_groups = store_n_groups(s->file);
+    f->groups = arena_alloc(&s->scratch, f->n_groups * LOD_R * sizeof *f->groups + 1);
+    memset(f->groups, 0, f->n_groups * LOD_R * sizeof *f->groups);
+    f->spans = arena_alloc(&s->scratch, f->n_groups * sizeof *f->spans + 1);
+    memset((void *)f->spans, 0, f->n_groups * sizeof *f->spans);
+    f->cap_maps = (size_t)LOD_R * LOD_MAX_LEVELS * 4;
+    f->maps = arena_alloc(&s->scratch, f->cap_maps * sizeof *f->maps);
+    f->n_maps = 0;
+    f->strictness = strictness_for((double)visible_rank_rows(s) * w);
+    f->events = few_events(s);
+}
+
+/* What the plot was drawn from, for the status line. */
+void source_describe(scene *s)
+{
+    char text[sizeof s->source_text];
+    static const char *const names[LOD_R] = {"track", "rank", "eight-rank"};
+    const group_source *best = NULL;
+    for (size_t i = 0; i < s->src.n_groups * LOD_R; i++) {
+        const group_source *g = &s->src.groups[i];
+        if (g->made && g->mode != SOURCE_NONE && (!best || g->mode > best->mode)) {
+            best = g;
+        }
+    }
+    if (!best) {
+        s->frame.source = s->source_text[0] ? s->source_text : "events";
+        return;
+    }
+    if (best->mode == SOURCE_TILES) {
+        (void)snprintf(text, sizeof text, "%s level %u", names[best->r], best->level);
+    } else {
+        (void)snprintf(text, sizeof text, "events");
+    }
+    (void)snprintf(s->source_text, sizeof s->source_text, "%s", text);
+    s->frame.source = s->source_text;
+}

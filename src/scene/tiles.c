@@ -1,0 +1,336 @@
+/*
+ * One row from tiles. The row's bins of the window are gathered into one buffer, whatever they come from (a tile, its
+ * events where it is not stored, a coarser level while it loads), and reduced to columns by a map that is made once per
+ * level: that inner loop is what a picture of a thousand rows costs.
+ */
+#include <string.h>
+
+#include "scene/internal.h"
+
+static const cache_cell EMPTY_CELL = {255, 0, 0, 0};
+
+/* ------------------------------------------------------------------ stand-ins */
+
+typedef struct standin {
+    const cache_tile *tile;
+    int64_t bin_ns, until_ns; /* holds for times before it */
+} standin;
+
+static void look_up_standin(scene *s, const group_source *g, uint32_t row_block, int64_t t_ns, int64_t patience_ns,
+                            standin *out)
+{
+    uint8_t level = 0;
+    bool empty;
+    out->tile = standin_tile(s, g, row_block, t_ns, &level, &empty);
+    out->until_ns = t_ns + patience_ns;
+    if (out->tile) {
+        store_group_info info = store_group_at(s->file, g->group);
+        out->bin_ns = lod_bin_ns(info.bin0_ns[g->r], level);
+        int64_t end = 0;
+        int64_t span = out->bin_ns;
+        bool far = __builtin_mul_overflow(span, (int64_t)TILE_BINS[g->r], &span) ||
+                   __builtin_mul_overflow(span, (int64_t)out->tile->key.col + 1, &end);
+        out->until_ns = far ? INT64_MAX : end;
+    }
+}
+
+static cache_cell standin_cell(scene *s, const group_source *g, uint32_t tile_row, int64_t t_ns, int64_t patience_ns,
+                               standin *k)
+{
+    if (t_ns >= k->until_ns) {
+        look_up_standin(s, g, tile_row / TILE_ROWS[g->r], t_ns, patience_ns, k);
+    }
+    if (!k->tile || t_ns < 0) {
+        return EMPTY_CELL;
+    }
+    uint64_t bin = (uint64_t)(t_ns / k->bin_ns) % TILE_BINS[g->r];
+    return k->tile->cells[(size_t)(tile_row % TILE_ROWS[g->r]) * TILE_BINS[g->r] + bin];
+}
+
+void standin_cells(scene *s, const group_source *g, uint32_t tile_row, int64_t a, int64_t b, draw_cell *cells)
+{
+    const time_grid *grid = &s->src.grid;
+    standin k = {.until_ns = INT64_MIN};
+    a = a < 0 ? 0 : a;
+    b = b > (int64_t)grid->n ? (int64_t)grid->n : b;
+    for (int64_t i = a; i < b; i++) {
+        if (cells[i].klass != CELL_EMPTY) {
+            continue;
+        }
+        int64_t t = (int64_t)(time_edge(grid, i) + 0.5 * grid->step_ns);
+        cache_cell c = standin_cell(s, g, tile_row, t, (int64_t)(16 * grid->step_ns), &k);
+        if (c.busy > 0) {
+            cells[i] = (draw_cell){c.klass, c.busy, CELL_COARSE | CELL_MORE, 255};
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ gathering */
+
+typedef struct gather {
+    scene *s;
+    const tile_job *job;
+    cache_cell *bins; /* [map.n_bins] */
+    uint8_t *coarse;  /* [map.n_bins]: a stand-in */
+    bool any_coarse;
+    bool missing;
+} gather;
+
+static inline void put_bin(cache_cell *to, cache_cell c)
+{
+    uint8_t severity = to->severity > c.severity ? to->severity : c.severity;
+    uint8_t count = to->count > c.count ? to->count : c.count;
+    if (c.busy > to->busy) {
+        *to = c;
+    }
+    to->severity = severity;
+    to->count = count;
+}
+
+static void gather_stored(gather *k, const cache_cell *row, uint32_t from, uint32_t to, uint32_t first_in_tile,
+                          bool alone)
+{
+    if (alone) {
+        memcpy(k->bins + from, row + first_in_tile, (to - from) * sizeof *row);
+        return;
+    }
+    for (uint32_t i = from; i < to; i++) {
+        put_bin(&k->bins[i], row[first_in_tile + (i - from)]);
+    }
+}
+
+static void gather_standin(gather *k, uint32_t tile_row, uint32_t from, uint32_t to)
+{
+    const bin_map *m = k->job->g->map;
+    standin at = {.until_ns = INT64_MIN};
+    for (uint32_t i = from; i < to; i++) {
+        int64_t t = (m->first_bin + (int64_t)i) * m->bin_ns + m->bin_ns / 2;
+        cache_cell c = standin_cell(k->s, k->job->g, tile_row, t, m->bin_ns * 16, &at);
+        if (c.busy > 0) {
+            put_bin(&k->bins[i], c);
+            k->coarse[i] = 1;
+        }
+    }
+    k->any_coarse = true;
+    k->missing = true;
+}
+
+static uint8_t top_class(const accumulator *a, uint32_t i)
+{
+    const float *share = &a->share[(size_t)i * CLASS_COUNT];
+    uint8_t best = 255;
+    for (uint32_t classes = a->classes[i]; classes; classes &= classes - 1) {
+        uint8_t c = (uint8_t)__builtin_ctz(classes);
+        best = best == 255 || share[c] > share[best] ? c : best;
+    }
+    return best;
+}
+
+/* A tile with few events is not stored: its bins are made from them. */
+static void gather_events(gather *k, uint32_t row_index, uint32_t from, uint32_t to)
+{
+    const tile_job *job = k->job;
+    const bin_map *m = job->g->map;
+    accumulator *a = &k->s->rasters.bins;
+    double t0 = (double)((m->first_bin + (int64_t)from) * m->bin_ns);
+    double t1 = (double)((m->first_bin + (int64_t)to) * m->bin_ns);
+    time_grid grid = grid_make(t0, t1, to - from);
+    bool own = job->g->r == R_TRACK;
+    accumulator_reset(a, to - from);
+    accumulate_events(k->s, job->g->span, own ? &job->tracks[row_index] : job->tracks, own ? 1 : job->n_tracks, &grid,
+                      a, NULL, 0);
+    float capacity = job->g->r == R_EIGHT ? 255.0F / 8 : 255.0F;
+    for (uint32_t i = 0; i < to - from; i++) {
+        if (a->classes[i] != 0) {
+            float busy = a->busy[i] * capacity + 0.5F;
+            cache_cell c = {top_class(a, i),
+                            busy >= 255 ? 255
+                            : busy < 1  ? 1
+                                        : (uint8_t)busy,
+                            a->severity[i], a->count[i]};
+            put_bin(&k->bins[from + i], c);
+        }
+    }
+    if (job->g->span && job->g->span->n_missing > 0) {
+        gather_standin(k, job->tile_rows[row_index], from, to);
+    }
+}
+
+static void gather_row(gather *k, uint32_t row_index)
+{
+    const tile_job *job = k->job;
+    group_source *g = job->g;
+    uint32_t tile_row = job->tile_rows[row_index];
+    uint32_t rows = TILE_ROWS[g->r];
+    int64_t width = (int64_t)TILE_BINS[g->r];
+    if (tile_row / rows >= g->n_row_blocks) {
+        return;
+    }
+    for (uint32_t col = 0; col < g->n_cols; col++) {
+        tile_slot *slot = slot_of(k->s, g, tile_row / rows, col);
+        int64_t begin = (g->first_col + col) * width - g->map->first_bin;
+        int64_t end = begin + width;
+        uint32_t from = begin < 0 ? 0 : (uint32_t)begin;
+        uint32_t to = end > (int64_t)g->map->n_bins ? g->map->n_bins : (uint32_t)end;
+        if (slot->state == SLOT_READY) {
+            const cache_cell *row = slot->tile->cells + (size_t)(tile_row % rows) * TILE_BINS[g->r];
+            gather_stored(k, row, from, to, (uint32_t)((int64_t)from - begin), job->n_rows == 1);
+        } else if (slot->state == SLOT_EVENTS) {
+            gather_events(k, row_index, from, to);
+        } else if (slot->state == SLOT_MISSING) {
+            gather_standin(k, tile_row, from, to);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ reducing */
+
+typedef struct column_sum {
+    uint32_t busy; /* share * 256 */
+    uint32_t best; /* of the class so far */
+    uint8_t klass, severity;
+    uint8_t count;
+    bool mixed;
+} column_sum;
+
+static inline void add_bin(column_sum *c, cache_cell bin, uint32_t weight)
+{
+    if (bin.busy == 0) {
+        return;
+    }
+    uint32_t part = bin.busy * weight + 1; /* a bin with nothing but a point in time counts as something */
+    c->busy += part;
+    c->severity = c->severity > bin.severity ? c->severity : bin.severity;
+    uint32_t count = (uint32_t)c->count + bin.count;
+    c->count = (uint8_t)(count > 255 ? 255 : count);
+    if (bin.klass == c->klass) {
+        c->best += part;
+    } else {
+        c->mixed = c->mixed || c->klass != 255;
+        if (part > c->best) {
+            c->klass = bin.klass;
+            c->best = part;
+        }
+    }
+}
+
+static inline draw_cell cell_of(const column_sum *c)
+{
+    uint32_t busy = (c->busy + 128) >> 8;
+    draw_cell cell = {c->klass, (uint8_t)(busy > 255 ? 255 : busy == 0 ? 1 : busy), 0, 255};
+    cell.flags = (uint8_t)((c->count > 1 ? CELL_MORE : 0) | (c->severity > 0 ? CELL_SEVERE : 0));
+    return cell;
+}
+
+static void reduce(scene *s, const gather *k, row_raster *out)
+{
+    const bin_map *m = k->job->g->map;
+    const cache_cell *bins = k->bins;
+    raster_store *store = &s->rasters;
+    store->n_mixed = 0;
+    VEC_RESERVE(store->mixed, store->cap_mixed, out->n);
+    for (uint32_t i = 0; i < out->n; i++) {
+        bin_range b = m->ranges[i];
+        column_sum c = {.klass = 255};
+        add_bin(&c, bins[b.first], b.first_weight);
+        for (uint32_t j = b.first + 1; j < b.last; j++) {
+            add_bin(&c, bins[j], m->middle_weight);
+        }
+        if (b.last > b.first) {
+            add_bin(&c, bins[b.last], b.last_weight);
+        }
+        if (c.klass == 255) {
+            continue;
+        }
+        out->cells[i] = cell_of(&c);
+        if (c.mixed) {
+            store->mixed[store->n_mixed++] = i;
+        }
+        if (c.severity > 0) {
+            add_mark(s, out, i, c.severity);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the class, exactly */
+
+static void add_planes(const gather *k, uint32_t bin, uint32_t weight, uint32_t shares[CLASS_COUNT])
+{
+    group_source *g = k->job->g;
+    int64_t at = g->map->first_bin + (int64_t)bin;
+    if (at < 0) {
+        return;
+    }
+    uint32_t width = TILE_BINS[g->r];
+    uint64_t col = (uint64_t)at / width - (uint64_t)g->first_col;
+    uint32_t row = k->job->tile_rows[0];
+    const tile_slot *slot = col < g->n_cols ? &g->slots[(size_t)(row / TILE_ROWS[g->r]) * g->n_cols + col] : NULL;
+    if (!slot || slot->state != SLOT_READY) {
+        const cache_cell *c = &k->bins[bin];
+        if (c->klass < CLASS_COUNT) {
+            shares[c->klass] += c->busy * weight;
+        }
+        return;
+    }
+    size_t cell = (size_t)(row % TILE_ROWS[g->r]) * width + (size_t)((uint64_t)at % width);
+    for (uint32_t p = 0; p < CLASS_COUNT; p++) {
+        shares[p] += slot->tile->planes[(size_t)p * TILE_CELLS + cell] * weight;
+    }
+}
+
+/* Where bins of different classes meet in one column, the largest bin need not tell the largest class. */
+static void settle_classes(scene *s, const gather *k, row_raster *out)
+{
+    const bin_map *m = k->job->g->map;
+    const raster_store *store = &s->rasters;
+    for (size_t n = 0; n < store->n_mixed; n++) {
+        uint32_t i = store->mixed[n];
+        uint32_t shares[CLASS_COUNT] = {0};
+        bin_range b = m->ranges[i];
+        for (uint32_t j = b.first; j <= b.last; j++) {
+            uint32_t w = j == b.first ? b.first_weight : j == b.last ? b.last_weight : m->middle_weight;
+            add_planes(k, j, w, shares);
+        }
+        uint8_t best = 0;
+        for (uint8_t c = 1; c < CLASS_COUNT; c++) {
+            best = shares[c] > shares[best] ? c : best;
+        }
+        if (shares[best] > 0) {
+            out->cells[i].klass = best;
+        }
+    }
+}
+
+static void flag_coarse(const gather *k, row_raster *out)
+{
+    const bin_map *m = k->job->g->map;
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (out->cells[i].klass != CELL_EMPTY && (k->coarse[m->ranges[i].first] || k->coarse[m->ranges[i].last])) {
+            out->cells[i].flags |= CELL_COARSE;
+        }
+    }
+}
+
+void raster_tiles(scene *s, const tile_job *job)
+{
+    raster_store *store = &s->rasters;
+    uint32_t n = job->g->map->n_bins;
+    VEC_RESERVE(store->gather, store->cap_gather, n);
+    VEC_RESERVE(store->coarse, store->cap_coarse, n);
+    gather k = {.s = s, .job = job, .bins = store->gather, .coarse = store->coarse};
+    for (uint32_t i = 0; i < n; i++) {
+        k.bins[i] = EMPTY_CELL;
+    }
+    memset(k.coarse, 0, n);
+    for (uint32_t i = 0; i < job->n_rows; i++) {
+        gather_row(&k, i);
+    }
+    reduce(s, &k, job->out);
+    if (job->n_rows == 1 && s->src.strictness < 1.42) {
+        settle_classes(s, &k, job->out);
+    }
+    if (k.any_coarse) {
+        flag_coarse(&k, job->out);
+    }
+    job->out->complete = !k.missing;
+}

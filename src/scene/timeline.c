@@ -1,0 +1,283 @@
+/* Rows on the plot: their ground, their strips, the labels inside wide events, counters as areas. */
+#include <string.h>
+
+#include "scene/internal.h"
+
+enum { MAX_EVENT_LABELS = 700 };
+static const double LABEL_MIN_DP = 26;
+static const double LABEL_SIZE_DP = 11;
+
+rect row_strip_rect(const scene *s, const scene_row *row)
+{
+    double top = (double)s->m.plot.y + row->y - s->scroll;
+    double inset = 0;
+    double scale = (double)s->m.s;
+    if (s->v.layout == LAYOUT_MAREY && row->kind == ROW_RANK && row->h >= 12 * scale) {
+        inset = row->h * (1 - 24.0 / 38) / 2; /* the rest is for bands */
+    } else if (row->kind == ROW_TRACK || (row->kind == ROW_LANE && row->is_open)) {
+        inset = 0.5 * scale; /* nesting reads as one block */
+    } else if (row->h >= 14 * scale) {
+        inset = row->h >= 24 * scale ? 3 * scale : 2 * scale;
+    } else if (row->h >= 5 * scale) {
+        inset = 0.5 * scale;
+    }
+    float y0 = snap(top + inset);
+    float y1 = snap(top + row->h - inset);
+    return (rect){s->m.plot.x, y0, s->m.plot.w, fmaxf(1, y1 - y0)};
+}
+
+/* ------------------------------------------------------------------ strips */
+
+static void put_strip(scene *s, rect r, const draw_cell *cells, uint32_t n)
+{
+    bool low = r.h < 5 * s->m.s;
+    draw_cell *to = draw_add_strip(s->l, LAYER_DATA, r, n, low);
+    memcpy(to, cells, n * sizeof *to);
+}
+
+/* The time that a mark stands for is selected: its cells say so. */
+static void flag_selected(scene *s, draw_cell *cells, const row_raster *r)
+{
+    for (size_t i = 0; s->has_selected && i < r->n_wide; i++) {
+        const wide_event *w = &r->wide[i];
+        if (w->key == 0 || w->key != s->selected_key) {
+            continue;
+        }
+        int64_t a = column_of(&s->src.grid, (double)w->e.start_ns);
+        int64_t b = last_column_of(&s->src.grid, w->e.start_ns, w->e.end_ns);
+        for (int64_t k = a < 0 ? 0 : a; k <= b && k < (int64_t)r->n; k++) {
+            cells[k].flags |= CELL_SELECTED;
+        }
+    }
+}
+
+static void draw_strip_row(scene *s, const scene_row *row)
+{
+    rect r = row_strip_rect(s, row);
+    if (row->h >= 4) {
+        draw_rect(s->l, LAYER_GROUND, r, s->t->row);
+    }
+    if (row->kind == ROW_GROUP) {
+        const row_raster *g = raster_group(s, row);
+        put_strip(s, r, g->cells, g->n);
+        put_strip(s, r, g->mean, g->n);
+        put_strip(s, r, g->least, g->n);
+        s->frame.complete = s->frame.complete && g->complete;
+        return;
+    }
+    const row_raster *strip = raster_row(s, row);
+    put_strip(s, r, strip->cells, strip->n);
+    flag_selected(s, s->l->cells + s->l->n_cells - strip->n, strip);
+    s->frame.complete = s->frame.complete && strip->complete;
+}
+
+/* ------------------------------------------------------------------ several rows on one pixel line */
+
+typedef struct line_state {
+    double y;          /* of the line being filled; negative: none */
+    size_t first_cell; /* of its strip, in the draw list */
+    uint32_t last_group, last_eight;
+} line_state;
+
+static void join_cells(draw_cell *to, const row_raster *r)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const draw_cell *c = &r->cells[i];
+        if (c->klass == CELL_EMPTY) {
+            continue;
+        }
+        uint8_t flags = (uint8_t)(to[i].flags | c->flags | (to[i].klass != CELL_EMPTY ? CELL_MORE : 0));
+        if (to[i].klass == CELL_EMPTY || c->occupancy > to[i].occupancy) {
+            to[i] = *c;
+        }
+        to[i].flags = flags & (uint8_t)~CELL_EDGE;
+    }
+}
+
+static bool eight_is_whole(const scene *s, uint32_t first, uint32_t n_ranks)
+{
+    for (uint32_t r = first; r < first + 8 && r < n_ranks; r++) {
+        if (s->tree.rank_group[r] != s->tree.rank_group[first]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const row_raster *line_raster(scene *s, const scene_row *row, line_state *line)
+{
+    uint32_t group = row->kind == ROW_RANK ? s->rank_events_group[row->rank] : NO_ID;
+    if (row->h >= 0.5 || group == NO_ID || s->v.order != ORDER_RANK || s->tree.pattern[0]) {
+        return row->kind == ROW_GROUP ? raster_group(s, row) : raster_row(s, row);
+    }
+    store_group_info info = store_group_at(s->file, group);
+    uint32_t eight = (row->rank - info.first_rank) / 8;
+    if (info.n_levels[R_EIGHT] == 0 ||
+        !eight_is_whole(s, info.first_rank + eight * 8, info.first_rank + info.n_ranks)) {
+        return raster_row(s, row);
+    }
+    if (group == line->last_group && eight == line->last_eight) {
+        return NULL; /* drawn with the first of its ranks */
+    }
+    line->last_group = group;
+    line->last_eight = eight;
+    return raster_eight(s, group, eight);
+}
+
+static void draw_thin_row(scene *s, const scene_row *row, line_state *line)
+{
+    double y = floor((double)s->m.plot.y + row->y - s->scroll);
+    const row_raster *r = line_raster(s, row, line);
+    if (!r) {
+        return;
+    }
+    if (y != line->y) {
+        rect at = {s->m.plot.x, (float)y, s->m.plot.w, 1};
+        line->first_cell = s->l->n_cells;
+        (void)draw_add_strip(s->l, LAYER_DATA, at, s->src.grid.n, true);
+        line->y = y;
+    }
+    join_cells(s->l->cells + line->first_cell, r);
+    s->frame.complete = s->frame.complete && r->complete;
+}
+
+/* ------------------------------------------------------------------ counters */
+
+static const store_sample *samples_of(scene *s, uint32_t counter, size_t *n)
+{
+    enum { MAX_SAMPLES = 1 << 22 };
+    if (!s->samples[counter] && s->model->counters[counter].n_samples <= MAX_SAMPLES) {
+        if (store_read_samples(s->file, counter, &s->samples[counter], &s->n_samples[counter], s->d) != MAREY_OK) {
+            s->n_samples[counter] = 0;
+        }
+    }
+    *n = s->n_samples[counter];
+    return s->samples[counter];
+}
+
+static size_t sample_after(const store_sample *v, size_t n, double t_ns)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if ((double)v[middle].ts_ns <= t_ns) {
+            low = middle + 1;
+        } else {
+            n = middle;
+        }
+    }
+    return low;
+}
+
+/* A sample holds until the next; a column shows the largest value that held inside it. */
+static void fill_counter(const scene *s, const trace_counter *c, const store_sample *v, size_t n, draw_cell *cells)
+{
+    double low = fmin(0, c->min);
+    double range = c->max - low;
+    size_t at = sample_after(v, n, s->src.grid.t0_ns);
+    for (uint32_t i = 0; i < s->src.grid.n; i++) {
+        double end = time_edge(&s->src.grid, (int64_t)i + 1);
+        double most = at > 0 ? v[at - 1].value : low;
+        bool any = at > 0;
+        size_t stop = sample_after(v + at, n - at, end) + at;
+        for (; at < stop; at++) {
+            most = any ? fmax(most, v[at].value) : v[at].value;
+            any = true;
+        }
+        if (any && range > 0 && (double)c->max >= low) {
+            double share = 255 * (most - low) / range;
+            cells[i] = (draw_cell){CLASS_OTHER, share < 1 ? 1 : share > 255 ? 255 : (uint8_t)share, 0, 200};
+        }
+    }
+}
+
+static void draw_counter_row(scene *s, const scene_row *row)
+{
+    size_t n = 0;
+    rect r = row_strip_rect(s, row);
+    draw_rect(s->l, LAYER_GROUND, r, s->t->row);
+    const store_sample *v = samples_of(s, row->id, &n);
+    if (v && n > 0) {
+        draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, r, s->src.grid.n, false);
+        fill_counter(s, &s->model->counters[row->id], v, n, cells);
+    }
+}
+
+/* ------------------------------------------------------------------ labels inside events */
+
+typedef struct label_box {
+    float x0, x1;
+} label_box;
+
+static bool label_room(const scene *s, const wide_event *w, float from, label_box *out)
+{
+    double x0 = fmax(x_of(s, (double)w->e.start_ns), (double)s->m.plot.x);
+    double x1 = fmin(x_of(s, (double)w->e.end_ns), (double)(s->m.plot.x + s->m.plot.w));
+    out->x0 = (float)x0;
+    out->x1 = (float)x1;
+    return x1 - x0 >= LABEL_MIN_DP * (double)s->m.s && out->x0 >= from;
+}
+
+/* What lies under the label is this event, not another of the row that took more of the column. */
+static bool owns_columns(const scene *s, const row_raster *r, const wide_event *w, label_box b)
+{
+    uint32_t middle = (uint32_t)((b.x0 + b.x1) / 2 - s->m.plot.x);
+    uint32_t left = (uint32_t)(b.x0 + 3 - s->m.plot.x);
+    return middle < r->n && left < r->n && r->cells[middle].klass == w->e.klass && r->cells[left].klass == w->e.klass &&
+           r->cells[middle].occupancy > 200;
+}
+
+void draw_wide_labels(scene *s, const row_raster *r, rect strip)
+{
+    float from = s->m.plot.x;
+    float pad = px(s, 5);
+    for (size_t i = 0; i < r->n_wide; i++) {
+        const wide_event *w = &r->wide[i];
+        label_box b;
+        if (!label_room(s, w, from, &b) || !owns_columns(s, r, w, b)) {
+            continue;
+        }
+        rect box = {b.x0 + pad, strip.y, b.x1 - b.x0 - 2 * pad, strip.h};
+        rgba on = s->t->data[w->e.klass % PALETTE_SIZE];
+        const char *name = s->model->names[w->e.name].text;
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, LABEL_SIZE_DP, box, TEXT_LEFT, theme_label_colour(s->t, on), name);
+        from = b.x1;
+    }
+}
+
+static void draw_all_labels(scene *s)
+{
+    size_t budget = MAX_EVENT_LABELS;
+    for (size_t i = s->first_visible; i < s->end_visible; i++) {
+        const scene_row *row = &s->tree.rows[i];
+        rect strip = row_strip_rect(s, row);
+        bool named = row->kind == ROW_RANK || row->kind == ROW_LANE || row->kind == ROW_TRACK;
+        if (!named || strip.h < px(s, 11) || budget == 0) {
+            continue;
+        }
+        size_t before = s->l->n_runs;
+        draw_wide_labels(s, raster_row(s, row), strip);
+        size_t used = s->l->n_runs - before;
+        budget -= used < budget ? used : budget;
+    }
+}
+
+void draw_rows(scene *s)
+{
+    line_state line = {.y = -1, .last_group = NO_ID};
+    draw_push_clip(s->l, s->m.plot);
+    for (size_t i = s->first_visible; i < s->end_visible; i++) {
+        const scene_row *row = &s->tree.rows[i];
+        if (row->kind == ROW_COUNTER) {
+            draw_counter_row(s, row);
+        } else if (row->h < 1.5 && row->kind != ROW_GROUP) {
+            draw_thin_row(s, row, &line);
+        } else {
+            draw_strip_row(s, row);
+        }
+    }
+    if (s->v.layout == LAYOUT_TIMELINE) {
+        draw_all_labels(s);
+    }
+    draw_pop_clip(s->l);
+}
