@@ -1,0 +1,319 @@
+#include "convert/annotate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static int64_t step_number(const char *text, int64_t ordinal)
+{
+    const char *p = text + strlen(text);
+    while (p > text && p[-1] >= '0' && p[-1] <= '9') {
+        p--;
+    }
+    if (!*p || strlen(p) > 18) {
+        return ordinal;
+    }
+    return strtoll(p, NULL, 10);
+}
+
+/* A step begins, or its picture on the device. */
+static void meet_step(annotation *a, const annotated *e)
+{
+    source *s = a->s;
+    rank_state *k = &a->ranks[e->rank];
+    if (e->end_ns <= e->start_ns) {
+        return;
+    }
+    const char *text = s->c->model.names[e->name->global].text;
+    int64_t index = step_number(text, k->n_steps);
+    if (e->name->is_device_source && s->has_cpu_steps) {
+        for (size_t i = s->n_steps; i-- > 0;) {
+            if (s->steps[i].rank == e->rank && s->steps[i].index == index) {
+                k->device_step = (uint32_t)i + 1;
+                k->device_step_end_ns = e->end_ns;
+                return;
+            }
+        }
+        return;
+    }
+    bool again = k->step && s->steps[k->step - 1].index == index && e->start_ns < k->step_end_ns;
+    if (again || s->n_steps == MAX_STEPS) {
+        return;
+    }
+    source_step step = {.name = (uint32_t)(e->name - s->names),
+                        .rank = e->rank,
+                        .index = index,
+                        .start_ns = e->start_ns,
+                        .end_ns = e->end_ns};
+    VEC_PUSH(s->steps, s->n_steps, s->cap_steps, step);
+    k->n_steps++;
+    k->step = (uint32_t)s->n_steps;
+    k->step_end_ns = e->end_ns;
+}
+
+static void find_step(annotation *a, annotated *e)
+{
+    rank_state *k = &a->ranks[e->rank];
+    if (k->step && e->start_ns >= k->step_end_ns) {
+        k->step = 0;
+    }
+    if (k->device_step && e->start_ns >= k->device_step_end_ns) {
+        k->device_step = 0;
+    }
+    e->step = kind_is_device(e->kind) && k->device_step ? k->device_step : k->step;
+}
+
+/* The step's extent on the device: from its first to its last kernel. */
+static void extend_step(annotation *a, const annotated *e)
+{
+    if (!e->step || e->kind == KIND_COPY) {
+        return;
+    }
+    source_step *s = &a->s->steps[e->step - 1];
+    if (!s->has_device) {
+        s->has_device = true;
+        s->device_start_ns = e->start_ns;
+        s->device_end_ns = e->end_ns;
+    }
+    s->device_end_ns = e->end_ns > s->device_end_ns ? e->end_ns : s->device_end_ns;
+}
+
+/* How many of this name were there in this step before. */
+static uint32_t occurrence(annotation *a, const annotated *e)
+{
+    if (a->s->n_ranks == 1) {
+        source_name *n = e->name;
+        if (n->count_step != e->step) {
+            n->count_step = e->step;
+            n->count = 0;
+        }
+        return n->count++;
+    }
+    uint64_t *v = map64_put(&a->ranks[e->rank].counts, (uint64_t)(e->name - a->s->names));
+    uint32_t count = *v >> 32 == e->step ? (uint32_t)*v : 0;
+    *v = (uint64_t)e->step << 32 | (count + 1);
+    return count;
+}
+
+/* The event's end: of the recording where it has none of its own. */
+static void settle_end(annotation *a, annotated *e)
+{
+    run_row *r = e->row;
+    const source *s = a->s;
+    if (r->dur_ns == RUN_UNFINISHED_NS && r->flags & EVENT_UNFINISHED) {
+        r->dur_ns = r->start_ns < s->bulk_end_ns ? s->bulk_end_ns - r->start_ns : 0;
+    }
+    if (__builtin_add_overflow(r->start_ns, r->dur_ns, &e->end_ns)) {
+        e->end_ns = INT64_MAX;
+        r->dur_ns = INT64_MAX - r->start_ns;
+        r->flags |= EVENT_REPAIRED;
+        a->n_overflows++;
+    }
+    if (r->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) && (r->flags & EVENT_SEVERITY) < SEVERITY_LOST) {
+        r->flags = (uint8_t)((r->flags & ~EVENT_SEVERITY) | SEVERITY_LOST);
+    }
+}
+
+/* Lane and track. @return false when the lane can't take any more tracks: the event is dropped and counted */
+static bool place(annotation *a, annotated *e)
+{
+    source *s = a->s;
+    source_thread *t = &s->threads[e->thread];
+    if (t->lanes[e->kind] == NO_ID) {
+        t->lanes[e->kind] = lane_make(s, e->rank, e->thread, e->kind);
+    }
+    uint32_t track = lane_place(s, t->lanes[e->kind], e->start_ns, e->end_ns);
+    e->row->thread = track;
+    if (track == NO_ID) {
+        a->n_dropped_events++;
+        return false;
+    }
+    source_rank *r = &s->ranks[e->rank];
+    t->is_device |= kind_is_device(e->kind);
+    r->has_device |= kind_is_device(e->kind);
+    r->has_cpu |= e->kind == KIND_CPU;
+    r->n_events++;
+    totals_add(&t->sum, e->start_ns, e->end_ns);
+    if (e->end_ns == e->start_ns) {
+        s->has_points = true;
+        s->last_point_ns = e->start_ns; /* the latest, since they come in order */
+    }
+    return true;
+}
+
+static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
+{
+    source *s = a->s;
+    annotated e = {.row = row,
+                   .name = &s->names[row->name],
+                   .thread = row->thread,
+                   .rank = a->threads[row->thread].rank,
+                   .start_ns = row->start_ns,
+                   .order = order};
+    e.kind = (trace_kind)e.name->kind;
+    row->klass = e.name->klass;
+    settle_end(a, &e);
+    if (!place(a, &e)) {
+        row->link = 0;
+        return MAREY_OK;
+    }
+    find_step(a, &e);
+    if (e.name->mark == MARK_STEP) {
+        meet_step(a, &e);
+    } else if (e.name->mark != MARK_NONE) {
+        context_enter(a, &e);
+    }
+    marey_status status = flows_meet(a, &e);
+    uint8_t launched = launch_meet(a, &e);
+    collectives_meet(a, &e);
+    row->link = e.tag;
+    row->instance = occurrence(a, &e);
+    if (status == MAREY_OK && kind_is_device(e.kind)) {
+        extend_step(a, &e);
+        phase_of_kernel(a, &e, launched);
+        status = phase_track(a, &e);
+    }
+    return status;
+}
+
+static void prepare(annotation *a)
+{
+    source *s = a->s;
+    a->threads = mem_calloc(s->n_threads ? s->n_threads : 1, sizeof *a->threads);
+    a->ranks = mem_calloc(s->n_ranks ? s->n_ranks : 1, sizeof *a->ranks);
+    for (size_t i = 0; i < s->n_threads; i++) {
+        a->threads[i].rank = s->n_ranks > 1 ? s->threads[i].pid_id : 0;
+    }
+    for (size_t i = 0; i < s->n_ranks; i++) {
+        a->ranks[i].run.klass = CLASS_COUNT;
+    }
+}
+
+static void release(annotation *a)
+{
+    for (size_t i = 0; i < a->s->n_threads; i++) {
+        free(a->threads[i].stack);
+        free(a->threads[i].marks);
+        free(a->threads[i].flows.buffer);
+    }
+    for (size_t i = 0; i < a->s->n_ranks; i++) {
+        map64_deinit(&a->ranks[i].launches);
+        map64_deinit(&a->ranks[i].old_launches);
+        map64_deinit(&a->ranks[i].counts);
+        map64_deinit(&a->ranks[i].seqs);
+    }
+    free(a->threads);
+    free(a->ranks);
+    free(a->order_filter);
+    free(a->phases.rows);
+}
+
+static int compare_rows(const void *pa, const void *pb)
+{
+    const run_row *a = pa;
+    const run_row *b = pb;
+    if (a->start_ns != b->start_ns || a->dur_ns != b->dur_ns) {
+        return run_row_before(a, b) ? -1 : 1;
+    }
+    return 0;
+}
+
+/* The derived lane of steps: on the device where anything of the step ran there, else on the host. */
+static marey_status derive_steps(source *s)
+{
+    if (s->n_steps == 0) {
+        return MAREY_OK;
+    }
+    run_row *rows = mem_calloc(s->n_steps, sizeof *rows);
+    for (size_t i = 0; i < s->n_steps; i++) {
+        const source_step *k = &s->steps[i];
+        rows[i].start_ns = k->has_device ? k->device_start_ns : k->start_ns;
+        rows[i].dur_ns = (k->has_device ? k->device_end_ns : k->end_ns) - rows[i].start_ns;
+        rows[i].name = k->name;
+        rows[i].klass = CLASS_ANNOTATION;
+        rows[i].thread = k->rank;
+    }
+    qsort(rows, s->n_steps, sizeof *rows, compare_rows);
+    derived_rows out = {0};
+    marey_status status = MAREY_OK;
+    for (size_t i = 0; i < s->n_steps && status == MAREY_OK; i++) {
+        source_rank *r = &s->ranks[rows[i].thread];
+        if (r->steps_lane == NO_ID) {
+            r->steps_lane = lane_make(s, rows[i].thread, NO_ID, KIND_STEP);
+        }
+        rows[i].thread = lane_place(s, r->steps_lane, rows[i].start_ns, rows[i].start_ns + rows[i].dur_ns);
+        if (rows[i].thread != NO_ID) {
+            status = derived_push(&s->step_rows, &out, &rows[i], &s->diag);
+        }
+    }
+    free(rows);
+    return status == MAREY_OK ? derived_flush(&s->step_rows, &out, &s->diag) : status;
+}
+
+static void count_losses(const annotation *a)
+{
+    source *s = a->s;
+    uint64_t overlaps = 0;
+    for (size_t i = 0; i < s->n_lanes; i++) {
+        overlaps += kind_is_derived(s->lanes[i].kind) ? 0 : s->lanes[i].n_overlaps;
+    }
+    diag_lose(&s->diag, MAREY_LOSS_OVERLAP, s->file, DIAG_NO_OFFSET, overlaps, NULL);
+    diag_lose(&s->diag, MAREY_LOSS_LINK_UNMATCHED, s->file, DIAG_NO_OFFSET, a->n_orphans, NULL);
+    diag_lose(&s->diag, MAREY_LOSS_FLOW_UNMATCHED, s->file, DIAG_NO_OFFSET, a->n_unmatched_flows, "outside any event");
+    diag_lose(&s->diag, MAREY_LOSS_LIMIT, s->file, DIAG_NO_OFFSET, a->n_dropped_marks,
+              "flows bind to 4 194 304 events");
+    diag_lose(&s->diag, MAREY_LOSS_LIMIT, s->file, DIAG_NO_OFFSET, a->n_dropped_events,
+              "4096 events at once on one lane");
+    diag_lose(&s->diag, MAREY_LOSS_TIME_OVERFLOW, s->file, DIAG_NO_OFFSET, a->n_overflows, NULL);
+}
+
+static marey_status annotate_rows(annotation *a)
+{
+    source *s = a->s;
+    run_merge m;
+    run_merge_init(&m, true);
+    run_merge_add(&m, &s->events, 0);
+    marey_status status = run_merge_start(&m, &s->diag);
+    run_cursor *c;
+    for (uint64_t n = 0; status == MAREY_OK && (c = run_merge_top(&m)) != NULL; n++) {
+        status = annotate_row(a, c->row, run_cursor_order(c));
+        if (status == MAREY_OK) {
+            status = run_merge_next(&m, &s->diag);
+        }
+        if ((n & 0xffff) == 0 && is_cancelled(s->c->options->cancel)) {
+            status = MAREY_CANCELLED;
+        }
+    }
+    run_merge_deinit(&m);
+    return status;
+}
+
+marey_status annotate_source(source *s)
+{
+    annotation a = {.s = s};
+    prepare(&a);
+    collectives_prepare(&a);
+    marey_status status = flows_prepare(&a);
+    if (status == MAREY_OK) {
+        status = annotate_rows(&a);
+    }
+    if (status == MAREY_OK) {
+        status = flows_end(&a);
+    }
+    for (uint32_t i = 0; i < s->n_ranks && status == MAREY_OK; i++) {
+        status = phase_close(&a, i, INT64_MAX);
+    }
+    if (status == MAREY_OK) {
+        status = derived_flush(&s->phase_rows, &a.phases, &s->diag);
+    }
+    if (status == MAREY_OK) {
+        status = derive_steps(s);
+    }
+    count_losses(&a);
+    release(&a);
+    source_seal(s);
+    run_set_seal(&s->phase_rows);
+    run_set_seal(&s->step_rows);
+    return status;
+}

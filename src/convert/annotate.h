@@ -1,0 +1,121 @@
+/*
+ * Annotation: what each event of a source is, found in one pass in order of time. Internal to the room.
+ */
+#ifndef MAREY_CONVERT_ANNOTATE_H
+#define MAREY_CONVERT_ANNOTATE_H
+
+#include "convert/source.h"
+
+/* What work launched at some place belongs to: a phase (trace_mark), and whether an interval said so or it is the rule
+ * for all that nothing is said of. */
+enum { CONTEXT_PHASE = 7, CONTEXT_SAID = 8 };
+
+typedef struct context_entry {
+    int64_t end_ns;
+    uint8_t context;
+} context_entry;
+
+/* An open event that a flow may bind to. */
+typedef struct mark_entry {
+    int64_t end_ns;
+    uint32_t mark;
+} mark_entry;
+
+/* The flows' ends on one thread, in order of time. */
+typedef struct flow_cursor {
+    const sort_record *points; /* of the sorter, or the buffer */
+    sort_record *buffer;
+    size_t i, n;
+    uint64_t at, left; /* what is still in the scratch file */
+} flow_cursor;
+
+typedef struct thread_state {
+    context_entry *stack;
+    mark_entry *marks;
+    size_t n_stack, cap_stack, n_marks, cap_marks;
+    flow_cursor flows;
+    uint32_t rank;
+} thread_state;
+
+enum { P2P_RING = 8 };
+
+typedef struct phase_run {
+    uint8_t klass; /* CLASS_COUNT: none is open */
+    uint32_t step; /* + 1 */
+    uint32_t ordinal;
+    int64_t start_ns, end_ns;
+    int64_t last_start_ns; /* of its latest kernel */
+    int64_t active_end_ns; /* collectives that it waits for included */
+} phase_run;
+
+typedef struct rank_state {
+    uint32_t step; /* + 1 of the step that runs on the host; 0: none */
+    int64_t step_end_ns;
+    uint32_t device_step; /* the same by annotations on the device */
+    int64_t device_step_end_ns;
+    uint32_t n_steps;
+    map64 launches, old_launches; /* correlation -> see launch_value() */
+    map64 counts;                 /* name -> step + 1, count; where the source has several ranks */
+    map64 seqs;                   /* collective -> how many there were */
+    phase_run run;
+    uint32_t ordinals[CLASS_COUNT];
+    uint32_t ordinals_step;
+    int64_t p2p_ns[P2P_RING]; /* when data last came in or went out */
+    unsigned n_p2p;
+} rank_state;
+
+/* Rows of a derived lane on their way into a set. */
+typedef struct derived_rows {
+    run_row *rows;
+    size_t n, cap;
+} derived_rows;
+
+typedef struct annotation {
+    source *s;
+    thread_state *threads;
+    rank_state *ranks;
+    uint64_t n_launches, n_orphans;
+    uint64_t *order_filter; /* bits: an event of this order number may have collective arguments */
+    size_t n_stated;        /* collectives of the input; those made here follow */
+    derived_rows phases;
+    uint64_t n_unmatched_flows, n_dropped_marks, n_dropped_events, n_overflows;
+} annotation;
+
+/* One event on its way through the pass. */
+typedef struct annotated {
+    run_row *row;
+    source_name *name;
+    uint32_t thread, rank;
+    int64_t start_ns, end_ns;
+    uint64_t order;
+    trace_kind kind;
+    uint32_t step; /* + 1 */
+    uint8_t phase; /* trace_mark, MARK_NONE: unknown */
+    uint64_t tag;
+} annotated;
+
+/* lanes.c */
+void totals_add(totals *t, int64_t start_ns, int64_t end_ns);
+uint32_t lane_make(source *s, uint32_t rank, uint32_t thread, trace_kind kind);
+/** Track for an interval that starts no earlier than those before. @return NO_ID when the lane is full */
+uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns);
+
+/* phases.c */
+void context_enter(annotation *a, const annotated *e);
+uint8_t context_here(const annotation *a, uint32_t thread, uint32_t rank, int64_t now_ns);
+void phase_of_kernel(annotation *a, annotated *e, uint8_t launched);
+marey_status phase_track(annotation *a, const annotated *e);
+marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns);
+marey_status derived_push(run_set *set, derived_rows *to, const run_row *row, diag *d);
+marey_status derived_flush(run_set *set, derived_rows *to, diag *d);
+
+/* hooks.c */
+marey_status flows_prepare(annotation *a);
+marey_status flows_meet(annotation *a, annotated *e);
+marey_status flows_end(annotation *a);
+void collectives_prepare(annotation *a);
+void collectives_meet(annotation *a, annotated *e);
+uint8_t launch_meet(annotation *a, annotated *e);
+void tag_add(source *s, uint64_t *tag, uint64_t more);
+
+#endif

@@ -1,0 +1,366 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/annotate.h"
+
+/*
+ * What hangs on events: launches, collectives, flows. The row of an event is known only when the store has sorted its
+ * block, so the event carries a tag, and the store tells tag and row (emit_on_row).
+ */
+
+enum { FILTER_BITS = 1 << 18, BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18 };
+
+void tag_add(source *s, uint64_t *tag, uint64_t more)
+{
+    if (*tag == 0) {
+        *tag = more;
+        return;
+    }
+    if (*tag >> 62 != TAG_SEVERAL) {
+        uint64_t first = *tag;
+        *tag = tag_make(TAG_SEVERAL, 0, s->index, s->n_several);
+        VEC_PUSH(s->several, s->n_several, s->cap_several, first);
+    } else {
+        s->n_several--; /* the list's end; an event's list is the last one while it is annotated */
+    }
+    VEC_PUSH(s->several, s->n_several, s->cap_several, more);
+    VEC_PUSH(s->several, s->n_several, s->cap_several, 0);
+}
+
+/* ------------------------------------------------------------------ launches */
+
+/* Of a correlation: its number (38 bits), a launch was seen (1), step + 1 (21), context (4). */
+static uint64_t launch_value(uint64_t number, bool seen, uint32_t step, uint8_t context)
+{
+    return number << 26 | (uint64_t)seen << 25 | (uint64_t)step << 4 | context;
+}
+
+/* Only the latest GENERATION to 2 * GENERATION correlations are kept: no device queue is that long. */
+static uint64_t *launch_place(rank_state *k, uint64_t correlation)
+{
+    uint64_t *v = map64_get(&k->launches, correlation);
+    if (v) {
+        return v;
+    }
+    v = map64_get(&k->old_launches, correlation);
+    uint64_t old = v ? *v : 0;
+    if (k->launches.n >= GENERATION) {
+        map64_deinit(&k->old_launches);
+        k->old_launches = k->launches;
+        k->launches = (map64){0};
+    }
+    v = map64_put(&k->launches, correlation);
+    *v = old;
+    return v;
+}
+
+/* @return the context of the launch of a kernel, 0 where there is none */
+uint8_t launch_meet(annotation *a, annotated *e)
+{
+    uint64_t correlation = e->row->link;
+    bool launches = e->row->klass == CLASS_RUNTIME;
+    if (correlation == 0 || !(launches || kind_is_device(e->kind))) {
+        return 0;
+    }
+    source *s = a->s;
+    uint64_t *v = launch_place(&a->ranks[e->rank], correlation);
+    bool seen = *v >> 25 & 1;
+    if (*v == 0 || (launches && seen)) { /* new, or the number is used again */
+        *v = launch_value(++a->n_launches, false, 0, 0);
+        seen = false;
+    }
+    uint64_t number = *v >> 26;
+    if (launches) {
+        *v = launch_value(number, true, e->step, context_here(a, e->thread, e->rank, e->start_ns));
+    } else if (s->has_launches && !seen) {
+        a->n_orphans++;
+    }
+    tag_add(s, &e->tag, tag_make(TAG_LAUNCH, launches ? 0 : 1, s->index, number));
+    if (launches || !seen) {
+        return 0;
+    }
+    e->step = (uint32_t)(*v >> 4 & ((1U << 21) - 1));
+    return *v & (CONTEXT_PHASE | CONTEXT_SAID);
+}
+
+/* ------------------------------------------------------------------ collectives */
+
+static int compare_events(const void *pa, const void *pb)
+{
+    const source_collective *a = pa;
+    const source_collective *b = pb;
+    return a->in.event < b->in.event ? -1 : a->in.event > b->in.event;
+}
+
+void collectives_prepare(annotation *a)
+{
+    source *s = a->s;
+    a->order_filter = mem_calloc(FILTER_BITS / 64, sizeof *a->order_filter);
+    qsort(s->collectives, s->n_collectives, sizeof *s->collectives, compare_events);
+    for (size_t i = 0; i < s->n_collectives; i++) {
+        uint64_t bit = s->collectives[i].in.event % FILTER_BITS;
+        a->order_filter[bit / 64] |= UINT64_C(1) << (bit % 64);
+    }
+    a->n_stated = s->n_collectives;
+}
+
+static source_collective *find_collective(const annotation *a, uint64_t order)
+{
+    uint64_t bit = order % FILTER_BITS;
+    if (!(a->order_filter[bit / 64] >> (bit % 64) & 1)) {
+        return NULL;
+    }
+    size_t lo = 0;
+    size_t hi = a->n_stated;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (a->s->collectives[mid].in.event < order) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo < a->n_stated && a->s->collectives[lo].in.event == order ? &a->s->collectives[lo] : NULL;
+}
+
+/* An older communication kernel says nothing of itself: its type is its category, its group is unknown. */
+static source_collective *make_collective(annotation *a, const annotated *e)
+{
+    source *s = a->s;
+    conversion *c = s->c;
+    source_collective k = {
+        .in = {.event = e->order, .in_elements = -1, .out_elements = -1, .group_size = -1, .seq = -1},
+        .row = UINT64_MAX,
+        .seq = -1,
+        .dtype = NO_ID,
+        .group = NO_ID};
+    (void)pthread_mutex_lock(&c->lock);
+    const char *category = c->model.categories[c->model.names[e->name->global].category].name;
+    k.what = intern_put(&c->strings, category, strlen(category));
+    (void)pthread_mutex_unlock(&c->lock);
+    VEC_PUSH(s->collectives, s->n_collectives, s->cap_collectives, k);
+    return &s->collectives[s->n_collectives - 1];
+}
+
+void collectives_meet(annotation *a, annotated *e)
+{
+    source *s = a->s;
+    source_collective *k = a->n_stated ? find_collective(a, e->order) : NULL;
+    if (!k && e->kind == KIND_COMMUNICATION) {
+        k = make_collective(a, e);
+    }
+    if (!k) {
+        return;
+    }
+    uint64_t *count =
+        map64_put(&a->ranks[e->rank].seqs, (uint64_t)k->group << 32 | (uint64_t)(k->what & 0x7fffffffU) << 1 |
+                                               (kind_is_device(e->kind) ? 1U : 0U));
+    k->seq = k->seq >= 0 ? k->seq : (int64_t)*count;
+    ++*count;
+    tag_add(s, &e->tag, tag_make(TAG_COLLECTIVE, 0, s->index, (uint64_t)(k - s->collectives)));
+}
+
+/* ------------------------------------------------------------------ flows */
+
+/* Where they fit in memory the cursors point into the sorter's records. */
+static void point_at_records(annotation *a)
+{
+    const sorter *f = &a->s->flows;
+    for (size_t i = 0; i < f->n;) {
+        size_t j = i;
+        while (j < f->n && f->records[j].k0 == f->records[i].k0) {
+            j++;
+        }
+        if (f->records[i].k0 < a->s->n_threads) {
+            flow_cursor *k = &a->threads[f->records[i].k0].flows;
+            k->points = f->records + i;
+            k->n = j - i;
+        }
+        i = j;
+    }
+}
+
+/* Else they are written once more, sorted, and each thread reads its own stretch. */
+static marey_status write_sorted(annotation *a)
+{
+    source *s = a->s;
+    sort_record *bounce = mem_alloc(BOUNCE_RECORDS * sizeof *bounce);
+    uint64_t at = scratch_reserve(&s->c->scratch, s->flows.n_total * sizeof *bounce);
+    size_t n = 0;
+    bool more = true;
+    marey_status status = MAREY_OK;
+    while (status == MAREY_OK && more) {
+        sort_record r = {0};
+        status = sorter_next(&s->flows, &r, &more, &s->diag);
+        if (status == MAREY_OK && more) {
+            flow_cursor *k = &a->threads[r.k0 < s->n_threads ? r.k0 : 0].flows;
+            k->at = k->left++ ? k->at : at + n * sizeof r;
+            bounce[n++] = r;
+        }
+        if (status == MAREY_OK && (n == BOUNCE_RECORDS || !more)) {
+            status = scratch_write(&s->c->scratch, bounce, n * sizeof *bounce, at, &s->diag);
+            at += n * sizeof *bounce;
+            n = 0;
+        }
+    }
+    free(bounce);
+    return status;
+}
+
+marey_status flows_prepare(annotation *a)
+{
+    source *s = a->s;
+    if (s->flows.n_total == 0) {
+        return MAREY_OK;
+    }
+    marey_status status = sorter_finish(&s->flows, &s->diag);
+    if (status == MAREY_OK && s->flows.n_runs > 0) {
+        return write_sorted(a);
+    }
+    point_at_records(a);
+    return status;
+}
+
+static marey_status flow_peek(annotation *a, flow_cursor *f, const sort_record **point)
+{
+    *point = NULL;
+    if (f->i == f->n && f->left > 0) {
+        if (!f->buffer) {
+            f->buffer = mem_alloc(FLOW_BUFFER * sizeof *f->buffer);
+        }
+        f->n = f->left < FLOW_BUFFER ? (size_t)f->left : FLOW_BUFFER;
+        f->i = 0;
+        f->points = f->buffer;
+        marey_status status = scratch_read(&a->s->c->scratch, f->buffer, f->n * sizeof *f->buffer, f->at, &a->s->diag);
+        f->at += f->n * sizeof *f->buffer;
+        f->left -= f->n;
+        if (status != MAREY_OK) {
+            return status;
+        }
+    }
+    if (f->i < f->n) {
+        *point = &f->points[f->i];
+    }
+    return MAREY_OK;
+}
+
+static bool binds_next(const sort_record *p)
+{
+    return (p->v & 3) == FLOW_END && !(p->v & 8);
+}
+
+static marey_status bind(annotation *a, const sort_record *p, uint32_t mark)
+{
+    const int64_t far = INT64_C(1) << 60;
+    source *s = a->s;
+    uint64_t kind = p->v & 4 ? UINT64_C(1) << 62 : UINT64_C(2) << 62;
+    uint64_t key = kind | (hash_u64(p->v >> 4 ^ (uint64_t)s->index << 40) >> 2);
+    int64_t since = 0;
+    if (__builtin_sub_overflow(sorter_time(p->k1), s->bulk_first_ns, &since) || since > far || since < -far) {
+        since = sorter_time(p->k1) < s->bulk_first_ns ? -far : far;
+    }
+    return sorter_push(&s->binds, key, (uint64_t)(since + far) << 2 | (p->v & 3), mark, &s->diag);
+}
+
+static marey_status bind_enclosing(annotation *a, const thread_state *t, const sort_record *p)
+{
+    int64_t ts = sorter_time(p->k1);
+    for (size_t i = t->n_marks; i-- > 0;) {
+        if (t->marks[i].end_ns >= ts) {
+            return bind(a, p, t->marks[i].mark);
+        }
+    }
+    a->n_unmatched_flows++;
+    return MAREY_OK;
+}
+
+static bool mark_event(annotation *a, annotated *e, thread_state *t)
+{
+    source *s = a->s;
+    if (s->n_flow_rows == MAX_FLOW_MARKS) {
+        a->n_dropped_marks++;
+        return false;
+    }
+    uint32_t mark = (uint32_t)s->n_flow_rows++;
+    tag_add(s, &e->tag, tag_make(TAG_FLOW, 0, s->index, mark));
+    VEC_PUSH(t->marks, t->n_marks, t->cap_marks, ((mark_entry){e->end_ns, mark}));
+    return true;
+}
+
+/* Forgets the marked events that ended, all but the latest, which is this event's own. */
+static void forget_marks(thread_state *t, int64_t now_ns)
+{
+    size_t keep = t->n_marks - 1;
+    mark_entry own = t->marks[keep];
+    while (keep > 0 && t->marks[keep - 1].end_ns <= now_ns) {
+        keep--;
+    }
+    t->marks[keep] = own;
+    t->n_marks = keep + 1;
+}
+
+/* Settles the ends that lie before this event, and marks the event when one may lie in it. */
+marey_status flows_meet(annotation *a, annotated *e)
+{
+    thread_state *t = &a->threads[e->thread];
+    if ((t->flows.i == t->flows.n && t->flows.left == 0) || e->row->flags & EVENT_INSTANT) {
+        return MAREY_OK;
+    }
+    bool marked = false;
+    marey_status status = MAREY_OK;
+    for (;;) {
+        const sort_record *p;
+        status = flow_peek(a, &t->flows, &p);
+        if (status != MAREY_OK || !p || sorter_time(p->k1) > e->end_ns) {
+            break;
+        }
+        int64_t ts = sorter_time(p->k1);
+        bool own = binds_next(p) ? ts <= e->start_ns : ts >= e->start_ns;
+        if (own || ts > e->start_ns) { /* in it, or in what it encloses */
+            marked = marked || mark_event(a, e, t);
+            if (!binds_next(p) || ts > e->start_ns) {
+                break;
+            }
+            status = marked ? bind(a, p, t->marks[t->n_marks - 1].mark) : MAREY_OK;
+        } else {
+            status = bind_enclosing(a, t, p);
+        }
+        t->flows.i++;
+        if (status != MAREY_OK) {
+            break;
+        }
+    }
+    if (marked) {
+        forget_marks(t, e->start_ns);
+    }
+    return status;
+}
+
+marey_status flows_end(annotation *a)
+{
+    for (size_t i = 0; i < a->s->n_threads; i++) {
+        thread_state *t = &a->threads[i];
+        for (;;) {
+            const sort_record *p;
+            marey_status status = flow_peek(a, &t->flows, &p);
+            if (status != MAREY_OK) {
+                return status;
+            }
+            if (!p) {
+                break;
+            }
+            status = bind_enclosing(a, t, p);
+            if (status != MAREY_OK) {
+                return status;
+            }
+            t->flows.i++;
+        }
+    }
+    source *s = a->s;
+    if (s->n_flow_rows > 0) {
+        s->flow_rows = mem_alloc(s->n_flow_rows * sizeof *s->flow_rows);
+        memset(s->flow_rows, 0xff, s->n_flow_rows * sizeof *s->flow_rows);
+    }
+    return MAREY_OK;
+}

@@ -1,0 +1,125 @@
+/*
+ * Sorted runs: the events of one source on their way from the builder to the store.
+ *
+ * Rows are added in pieces of any order; each piece is sorted and becomes a segment. Segments whose times follow each
+ * other are linked into chains, so that a merge has to look at few chains at a time. A merge delivers the rows of any
+ * number of sets in ascending order of start (the longer first, then the order of input).
+ *
+ * A row changes its meaning on the way: the reader's columns first; what the annotation found after it (see `run_row`).
+ * Thread: a set belongs to one job at a time.
+ */
+#ifndef MAREY_CONVERT_RUN_H
+#define MAREY_CONVERT_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "convert/scratch.h"
+
+enum { RUN_ROWS = 65536 };
+
+#define RUN_UNFINISHED_NS INT64_MAX /* duration of an event without an end, until the end of the recording is known */
+
+typedef struct run_row {
+    int64_t start_ns; /* the input's own clock */
+    int64_t dur_ns;
+    uint64_t link;    /* correlation (0: none); annotated: the store's tag without the source */
+    uint32_t thread;  /* the source's thread; annotated: the source's track */
+    uint32_t name;    /* the source's name */
+    uint32_t args_at; /* in the segment's arguments */
+    uint32_t args_len;
+    uint32_t instance; /* annotated */
+    uint16_t order;    /* place in the segment as pushed */
+    uint8_t flags;
+    uint8_t klass; /* annotated */
+} run_row;
+
+typedef struct run_segment {
+    uint64_t base; /* order number of the first row pushed */
+    uint32_t n;
+    uint32_t next; /* segment of the same chain, or NO_ID */
+    run_row *rows; /* NULL: in the scratch file */
+    char *args;    /* likewise; NULL where there are none */
+    uint64_t rows_at, args_at;
+    uint64_t args_bytes;
+    uint64_t booked; /* bytes of the budget */
+    run_row first, last;
+} run_segment;
+
+typedef struct run_chain {
+    uint32_t head, tail;
+} run_chain;
+
+typedef struct run_set {
+    scratch *scratch;
+    run_segment *segments;
+    run_chain *chains;
+    size_t n_segments, cap_segments, n_chains, cap_chains;
+    uint64_t n_rows;
+    uint64_t *keys; /* for sorting; 2 * RUN_ROWS, kept between pieces */
+    run_row *spare; /* RUN_ROWS */
+} run_set;
+
+void run_set_init(run_set *s, scratch *scratch);
+void run_set_deinit(run_set *s);
+/** Give back what only adding needs. */
+void run_set_seal(run_set *s);
+
+/**
+ * Add a piece. `rows` is an array of at most RUN_ROWS, in the order of input (`order` is set here).
+ * @param args  malloc'ed bytes that the rows' args_at point into; owned by the set after the call, also on failure.
+ * NULL: none
+ */
+marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char *args, size_t n_args, diag *d);
+
+/** Ascending by (start, longer first). */
+bool run_row_before(const run_row *a, const run_row *b);
+
+/* ------------------------------------------------------------------ merging */
+
+typedef struct run_cursor {
+    run_set *set;
+    uint32_t source; /* what the caller gave */
+    uint32_t segment;
+    uint32_t i;      /* row of the segment */
+    run_row *row;    /* the current one */
+    run_row *buffer; /* of a segment in the scratch file */
+    uint32_t buffer_first, buffer_n, buffer_cap;
+    bool dirty;
+    char *args; /* window of arguments */
+    uint64_t args_first;
+    size_t args_n, args_cap;
+} run_cursor;
+
+typedef struct run_merge {
+    run_cursor *cursors;
+    uint32_t *heap; /* cursors, the least first */
+    size_t n_cursors, cap_cursors, n_heap;
+    bool write_back;
+    uint32_t buffer_rows;
+} run_merge;
+
+/** @param write_back  rows are changed by the caller and stay so */
+void run_merge_init(run_merge *m, bool write_back);
+void run_merge_deinit(run_merge *m);
+/** Take part. The set must not change until the end. */
+void run_merge_add(run_merge *m, run_set *set, uint32_t source);
+marey_status run_merge_start(run_merge *m, diag *d);
+/** The cursor whose row is next, or NULL at the end. */
+static inline run_cursor *run_merge_top(const run_merge *m)
+{
+    return m->n_heap ? &m->cursors[m->heap[0]] : NULL;
+}
+/** Go on behind the top row. */
+marey_status run_merge_next(run_merge *m, diag *d);
+/** Order number of the cursor's row in its source. */
+static inline uint64_t run_cursor_order(const run_cursor *c)
+{
+    return c->set->segments[c->segment].base + c->row->order;
+}
+/** The row's arguments; valid until the next call on this merge. */
+marey_status run_cursor_args(run_cursor *c, const char **args, diag *d);
+
+#endif

@@ -1,0 +1,198 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/run.h"
+#include "trace/model.h"
+
+enum {
+    BUFFERS_BYTES = 64 << 20,
+    BUFFER_MAX_ROWS = 2048,
+    BUFFER_MIN_ROWS = 128,
+    ARGS_WINDOW = 64 * 1024,
+    ARGS_MIN = 8192
+};
+
+void run_merge_init(run_merge *m, bool write_back)
+{
+    memset(m, 0, sizeof *m);
+    m->write_back = write_back;
+}
+
+void run_merge_deinit(run_merge *m)
+{
+    for (size_t i = 0; i < m->n_cursors; i++) {
+        free(m->cursors[i].buffer);
+        free(m->cursors[i].args);
+    }
+    free(m->cursors);
+    free(m->heap);
+    run_merge_init(m, false);
+}
+
+void run_merge_add(run_merge *m, run_set *set, uint32_t source)
+{
+    for (size_t i = 0; i < set->n_chains; i++) {
+        run_cursor c = {.set = set, .source = source, .segment = set->chains[i].head};
+        VEC_PUSH(m->cursors, m->n_cursors, m->cap_cursors, c);
+    }
+}
+
+static marey_status flush(const run_merge *m, run_cursor *c, diag *d)
+{
+    const run_segment *g = &c->set->segments[c->segment];
+    if (!m->write_back || g->rows || c->buffer_n == 0) {
+        return MAREY_OK;
+    }
+    return scratch_write(c->set->scratch, c->buffer, c->buffer_n * sizeof *c->buffer,
+                         g->rows_at + c->buffer_first * sizeof *c->buffer, d);
+}
+
+/* Makes row i of the cursor's segment its current one. */
+static marey_status load(const run_merge *m, run_cursor *c, diag *d)
+{
+    const run_segment *g = &c->set->segments[c->segment];
+    if (g->rows) {
+        c->row = &g->rows[c->i];
+        return MAREY_OK;
+    }
+    if (!c->buffer) {
+        c->buffer_cap = m->buffer_rows;
+        c->buffer = mem_alloc(c->buffer_cap * sizeof *c->buffer);
+    }
+    uint32_t left = g->n - c->i;
+    c->buffer_first = c->i;
+    c->buffer_n = left < c->buffer_cap ? left : c->buffer_cap;
+    c->row = c->buffer;
+    return scratch_read(c->set->scratch, c->buffer, c->buffer_n * sizeof *c->buffer,
+                        g->rows_at + c->i * sizeof *c->buffer, d);
+}
+
+/* The next row of the chain; *end at its end. */
+static marey_status advance(const run_merge *m, run_cursor *c, bool *end, diag *d)
+{
+    const run_segment *g = &c->set->segments[c->segment];
+    c->i++;
+    if (c->i < g->n && (g->rows || c->i < c->buffer_first + c->buffer_n)) {
+        c->row++;
+        return MAREY_OK;
+    }
+    marey_status status = flush(m, c, d);
+    if (status != MAREY_OK) {
+        return status;
+    }
+    if (c->i == g->n) {
+        c->args_n = 0;
+        c->i = 0;
+        c->buffer_n = 0;
+        *end = g->next == NO_ID;
+        if (*end) {
+            return MAREY_OK;
+        }
+        c->segment = g->next;
+    }
+    return load(m, c, d);
+}
+
+static bool before(const run_merge *m, uint32_t a, uint32_t b)
+{
+    const run_cursor *ca = &m->cursors[a];
+    const run_cursor *cb = &m->cursors[b];
+    if (ca->row->start_ns != cb->row->start_ns || ca->row->dur_ns != cb->row->dur_ns) {
+        return run_row_before(ca->row, cb->row);
+    }
+    if (ca->source != cb->source) {
+        return ca->source < cb->source;
+    }
+    return run_cursor_order(ca) < run_cursor_order(cb);
+}
+
+static void sift_down(run_merge *m, size_t i)
+{
+    uint32_t moving = m->heap[i];
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= m->n_heap) {
+            break;
+        }
+        if (child + 1 < m->n_heap && before(m, m->heap[child + 1], m->heap[child])) {
+            child++;
+        }
+        if (!before(m, m->heap[child], moving)) {
+            break;
+        }
+        m->heap[i] = m->heap[child];
+        i = child;
+    }
+    m->heap[i] = moving;
+}
+
+marey_status run_merge_start(run_merge *m, diag *d)
+{
+    size_t n = m->n_cursors ? m->n_cursors : 1;
+    size_t rows = BUFFERS_BYTES / n / sizeof(run_row);
+    rows = rows > BUFFER_MAX_ROWS ? BUFFER_MAX_ROWS : rows;
+    m->buffer_rows = (uint32_t)(rows < BUFFER_MIN_ROWS ? BUFFER_MIN_ROWS : rows);
+    m->heap = mem_realloc_array(m->heap, n, sizeof *m->heap);
+    m->n_heap = m->n_cursors;
+    for (size_t i = 0; i < m->n_cursors; i++) {
+        marey_status status = load(m, &m->cursors[i], d);
+        if (status != MAREY_OK) {
+            return status;
+        }
+        m->heap[i] = (uint32_t)i;
+    }
+    for (size_t i = m->n_heap / 2; i-- > 0;) {
+        sift_down(m, i);
+    }
+    return MAREY_OK;
+}
+
+marey_status run_merge_next(run_merge *m, diag *d)
+{
+    bool end = false;
+    marey_status status = advance(m, &m->cursors[m->heap[0]], &end, d);
+    if (status != MAREY_OK) {
+        return status;
+    }
+    if (end) {
+        m->heap[0] = m->heap[--m->n_heap];
+    }
+    if (m->n_heap > 1) {
+        sift_down(m, 0);
+    }
+    return MAREY_OK;
+}
+
+marey_status run_cursor_args(run_cursor *c, const char **args, diag *d)
+{
+    const run_segment *g = &c->set->segments[c->segment];
+    const run_row *r = c->row;
+    if (r->args_len == 0) {
+        *args = NULL;
+        return MAREY_OK;
+    }
+    if (g->rows) {
+        *args = g->args + r->args_at;
+        return MAREY_OK;
+    }
+    uint64_t at = r->args_at;
+    if (at < c->args_first || at + r->args_len > c->args_first + c->args_n || c->args_n == 0) {
+        size_t window = c->buffer_cap >= BUFFER_MAX_ROWS ? ARGS_WINDOW : ARGS_MIN;
+        size_t want = r->args_len > window ? r->args_len : window;
+        want = want < g->args_bytes - at ? want : (size_t)(g->args_bytes - at);
+        if (want > c->args_cap) {
+            free(c->args);
+            c->args = mem_alloc(want);
+            c->args_cap = want;
+        }
+        c->args_first = at;
+        c->args_n = want;
+        marey_status status = scratch_read(c->set->scratch, c->args, want, g->args_at + at, d);
+        if (status != MAREY_OK) {
+            return status;
+        }
+    }
+    *args = c->args + (at - c->args_first);
+    return MAREY_OK;
+}

@@ -1,0 +1,496 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/source.h"
+
+enum { SIDE_LIMIT = 64 * 1024, SIDE_FEW = 4096, MANY_SOURCES = 8 };
+
+/* What a job needs beside the source while its file is read. */
+typedef struct reading {
+    source *s;
+    trace_builder builder;
+    run_row *rows;
+    uint32_t *counters; /* builder's (process, string) -> source's counter */
+    map64 counter_keys;
+    uint64_t n_collectives_taken;
+    uint64_t n_reported_bytes, n_reported_events;
+} reading;
+
+void source_init(source *s, conversion *c, uint32_t index, const convert_source *in)
+{
+    memset(s, 0, sizeof *s);
+    s->c = c;
+    s->index = index;
+    s->in = in;
+    s->format = "";
+    s->host = s->device_name = "";
+    diag_init(&s->diag);
+    s->file = diag_file(&s->diag, in->path);
+    size_t limit = c->n_sources > MANY_SOURCES ? SIDE_FEW : SIDE_LIMIT;
+    run_set_init(&s->events, &c->scratch);
+    run_set_init(&s->step_rows, &c->scratch);
+    run_set_init(&s->phase_rows, &c->scratch);
+    sorter_init(&s->samples, &c->scratch, limit);
+    sorter_init(&s->flows, &c->scratch, limit);
+    sorter_init(&s->launches, &c->scratch, limit);
+    sorter_init(&s->binds, &c->scratch, limit);
+    (void)pthread_mutex_init(&s->lock, NULL);
+}
+
+void source_seal(source *s)
+{
+    for (size_t i = 0; i < s->n_lanes; i++) {
+        free(s->lanes[i].ends_ns);
+        s->lanes[i].ends_ns = NULL;
+        s->lanes[i].cap_ends = 0;
+    }
+    sorter_deinit(&s->flows);
+    free(s->islands);
+    s->islands = NULL;
+    s->n_islands = s->cap_islands = 0;
+}
+
+void source_deinit(source *s)
+{
+    source_seal(s);
+    for (size_t i = 0; i < s->n_lanes; i++) {
+        free(s->lanes[i].tracks);
+    }
+    run_set_deinit(&s->events);
+    run_set_deinit(&s->step_rows);
+    run_set_deinit(&s->phase_rows);
+    sorter_deinit(&s->samples);
+    sorter_deinit(&s->launches);
+    sorter_deinit(&s->binds);
+    free(s->facts.groups_json);
+    free(s->names);
+    free(s->threads);
+    free(s->lanes);
+    free(s->tracks);
+    free(s->steps);
+    free(s->ranks);
+    free(s->collectives);
+    free(s->counters);
+    free(s->flow_rows);
+    free(s->several);
+    diag_deinit(&s->diag);
+    (void)pthread_mutex_destroy(&s->lock);
+}
+
+/* ------------------------------------------------------------------ while the reader pushes */
+
+/* Is `t` less than a year outside [first, last]? */
+static bool is_near(const source_island *i, int64_t first, int64_t last)
+{
+    return (first <= i->last_ns || (uint64_t)first - (uint64_t)i->last_ns < (uint64_t)YEAR_NS) &&
+           (last >= i->first_ns || (uint64_t)i->first_ns - (uint64_t)last < (uint64_t)YEAR_NS);
+}
+
+/* 64 bits of ns are 584 years, so there are never more islands than that. */
+static void add_island(source *s, source_island piece)
+{
+    for (size_t k = s->n_islands; k-- > 0;) {
+        source_island *i = &s->islands[k];
+        if (is_near(i, piece.first_ns, piece.last_ns)) {
+            i->first_ns = piece.first_ns < i->first_ns ? piece.first_ns : i->first_ns;
+            i->last_ns = piece.last_ns > i->last_ns ? piece.last_ns : i->last_ns;
+            i->end_ns = piece.end_ns > i->end_ns ? piece.end_ns : i->end_ns;
+            i->n += piece.n;
+            return;
+        }
+    }
+    VEC_PUSH(s->islands, s->n_islands, s->cap_islands, piece);
+}
+
+static int64_t sane_end(const run_row *r)
+{
+    int64_t end;
+    if (r->dur_ns > YEAR_NS /* or unfinished */ || __builtin_add_overflow(r->start_ns, r->dur_ns, &end)) {
+        return r->start_ns;
+    }
+    return end;
+}
+
+/* Cuts a piece (in order of input) where a start lies a year from the others. */
+static void find_islands(source *s, const run_row *rows, size_t n)
+{
+    source_island i = {rows[0].start_ns, rows[0].start_ns, sane_end(&rows[0]), 0};
+    for (size_t k = 0; k < n; k++) {
+        int64_t t = rows[k].start_ns;
+        int64_t lo = t < i.first_ns ? t : i.first_ns;
+        int64_t hi = t > i.last_ns ? t : i.last_ns;
+        int64_t end = sane_end(&rows[k]);
+        if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)YEAR_NS) {
+            add_island(s, i);
+            i = (source_island){t, t, end, 1};
+            continue;
+        }
+        i.first_ns = lo;
+        i.last_ns = hi;
+        i.end_ns = end > i.end_ns ? end : i.end_ns;
+        i.n++;
+    }
+    add_island(s, i);
+}
+
+static void pack(run_row *rows, const trace_chunk *k)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < k->n; i++) {
+        run_row *r = &rows[i];
+        r->start_ns = k->start_ns[i];
+        r->dur_ns = k->flags[i] & EVENT_UNFINISHED ? RUN_UNFINISHED_NS : k->dur_ns[i];
+        r->link = k->correlation[i];
+        r->thread = k->thread[i];
+        r->name = k->name[i];
+        r->args_at = (uint32_t)at;
+        r->args_len = k->args_len[i];
+        r->instance = 0;
+        r->flags = k->flags[i];
+        r->klass = 0;
+        at += k->args_len[i];
+    }
+}
+
+static marey_status take_samples(reading *r)
+{
+    source *s = r->s;
+    trace_builder *b = &r->builder;
+    for (size_t i = 0; i < b->n_samples; i++) {
+        const trace_sample_in *in = &b->samples[i];
+        uint32_t pid = b->threads[in->thread].pid_id;
+        uint64_t *id = map64_put(&r->counter_keys, (uint64_t)pid << 32 | in->counter);
+        if (*id == 0) {
+            source_counter c = {.pid_id = pid, .thread = in->thread, .min = in->value, .max = in->value};
+            VEC_PUSH(s->counters, s->n_counters, s->cap_counters, c);
+            r->counters = mem_realloc_array(r->counters, s->cap_counters, sizeof *r->counters);
+            r->counters[s->n_counters - 1] = in->counter;
+            *id = s->n_counters;
+        }
+        source_counter *c = &s->counters[*id - 1];
+        c->n++;
+        c->min = in->value < c->min ? in->value : c->min;
+        c->max = in->value > c->max ? in->value : c->max;
+        uint64_t bits;
+        memcpy(&bits, &in->value, sizeof bits);
+        marey_status status = sorter_push(&s->samples, *id - 1, sorter_key(in->ts_ns), bits, &s->diag);
+        if (status != MAREY_OK) {
+            return status;
+        }
+    }
+    b->n_samples = 0;
+    return MAREY_OK;
+}
+
+/* v: 60 bits of the flow's identity, then: binds to the enclosing slice (8), forward-backward (4), phase (2 bits). */
+static marey_status take_flows(reading *r)
+{
+    source *s = r->s;
+    trace_builder *b = &r->builder;
+    for (size_t i = 0; i < b->n_flows; i++) {
+        const trace_flow_in *f = &b->flows[i];
+        const char *kind = f->kind < b->strings.n ? b->strings.text[f->kind] : "";
+        uint64_t key = hash_u64(f->id ^ hash_u64(f->kind + UINT64_C(0x9e3779b97f4a7c15)));
+        uint64_t v = key << 4 | (f->binds_enclosing ? 8U : 0U) | (strcmp(kind, "fwdbwd") == 0 ? 4U : 0U) | f->phase;
+        marey_status status = sorter_push(&s->flows, f->thread, sorter_key(f->ts_ns), v, &s->diag);
+        if (status != MAREY_OK) {
+            return status;
+        }
+    }
+    b->n_flows = 0;
+    return MAREY_OK;
+}
+
+static void take_collectives(reading *r)
+{
+    source *s = r->s;
+    trace_builder *b = &r->builder;
+    for (size_t i = 0; i < b->n_collectives; i++) {
+        source_collective c = {.in = b->collectives[i], .row = UINT64_MAX, .seq = b->collectives[i].seq};
+        VEC_PUSH(s->collectives, s->n_collectives, s->cap_collectives, c);
+    }
+    b->n_collectives = 0;
+}
+
+static marey_status take_side(reading *r)
+{
+    take_collectives(r);
+    marey_status status = take_flows(r);
+    return status == MAREY_OK ? take_samples(r) : status;
+}
+
+static marey_status on_flush(void *ctx, trace_chunk *k)
+{
+    reading *r = ctx;
+    source *s = r->s;
+    marey_status status = take_side(r);
+    if (status != MAREY_OK || k->n == 0) {
+        return status;
+    }
+    if (!conversion_report(s->c, "reading", 0, 0, 0)) {
+        return MAREY_CANCELLED;
+    }
+    pack(r->rows, k);
+    find_islands(s, r->rows, k->n);
+    char *args = NULL;
+    if (k->n_args > 0) {
+        args = k->args;
+        k->args = mem_alloc(k->cap_args);
+    }
+    status = run_set_add(&s->events, r->rows, k->n, args, k->n_args, &s->diag);
+    k->n = 0;
+    k->n_args = 0;
+    return status;
+}
+
+static void on_progress(void *ctx, uint64_t bytes, uint64_t total, uint64_t n_events)
+{
+    reading *r = ctx;
+    conversion *c = r->s->c;
+    (void)total;
+    uint64_t done = atomic_fetch_add(&c->bytes_done, bytes - r->n_reported_bytes) + (bytes - r->n_reported_bytes);
+    uint64_t events =
+        atomic_fetch_add(&c->events_read, n_events - r->n_reported_events) + (n_events - r->n_reported_events);
+    r->n_reported_bytes = bytes;
+    r->n_reported_events = n_events;
+    (void)conversion_report(c, "reading", done, c->bytes_total, events);
+}
+
+/* ------------------------------------------------------------------ when it has ended */
+
+static const char *keep_string(conversion *c, const trace_builder *b, uint32_t id)
+{
+    if (id >= b->strings.n) {
+        return "";
+    }
+    return arena_strndup(&c->model.mem, b->strings.text[id], b->strings.len[id]);
+}
+
+static void take_threads(source *s, const trace_builder *b)
+{
+    s->n_threads = b->n_threads;
+    s->threads = mem_calloc(b->n_threads ? b->n_threads : 1, sizeof *s->threads);
+    for (size_t i = 0; i < b->n_threads; i++) {
+        const trace_thread_in *in = &b->threads[i];
+        source_thread *t = &s->threads[i];
+        t->pid = arena_strndup(&s->c->model.mem, in->pid, strlen(in->pid));
+        t->tid = arena_strndup(&s->c->model.mem, in->tid, strlen(in->tid));
+        t->name = keep_string(s->c, b, in->name);
+        t->process_name = keep_string(s->c, b, in->process_name);
+        t->labels = keep_string(s->c, b, in->labels);
+        t->pid_id = in->pid_id;
+        t->sort_index = in->sort_index;
+        for (unsigned k = 0; k < KIND_COUNT; k++) {
+            t->lanes[k] = NO_ID;
+        }
+    }
+}
+
+uint32_t conversion_name(conversion *c, const char *text, size_t n_text, uint32_t source_id)
+{
+    const char *cat = source_id == NO_ID ? "" : c->model.sources[source_id];
+    strbuf_clear(&c->key);
+    strbuf_add(&c->key, cat, strlen(cat) + 1);
+    strbuf_add(&c->key, text, n_text);
+    uint32_t id = intern_put(&c->name_keys, c->key.s, c->key.n);
+    if (id == c->model.n_names) {
+        trace_meaning m = trace_rules_classify(c->rules, text, cat);
+        trace_name name = {c->name_keys.text[id] + strlen(cat) + 1, m.category, source_id};
+        VEC_PUSH(c->model.names, c->model.n_names, c->model.cap_names, name);
+        VEC_RESERVE(c->marks, c->cap_marks, c->model.n_names);
+        c->marks[id] = (uint8_t)m.mark;
+    }
+    return id;
+}
+
+uint32_t conversion_source(conversion *c, const char *text)
+{
+    uint32_t id = intern_put(&c->source_keys, text, strlen(text));
+    if (id == c->model.n_sources) {
+        VEC_PUSH(c->model.sources, c->model.n_sources, c->model.cap_sources, c->source_keys.text[id]);
+    }
+    return id;
+}
+
+static source_name describe_name(conversion *c, uint32_t global)
+{
+    const trace_name *name = &c->model.names[global];
+    const trace_category *cat = &c->model.categories[name->category];
+    const char *from = name->source == NO_ID ? "" : c->model.sources[name->source];
+    return (source_name){.global = global,
+                         .kind = (uint8_t)cat->kind,
+                         .klass = (uint8_t)cat->klass,
+                         .mark = c->marks[global],
+                         .is_device_source = strncmp(from, "gpu_", 4) == 0};
+}
+
+static void take_names(source *s, const trace_builder *b)
+{
+    conversion *c = s->c;
+    s->n_names = b->n_names + MARK_OPTIMIZER;
+    s->names = mem_calloc(s->n_names, sizeof *s->names);
+    for (size_t i = 0; i < b->n_names; i++) {
+        const trace_name_in *in = &b->names[i];
+        uint32_t from = NO_ID;
+        if (in->source < b->strings.n && b->strings.len[in->source] > 0) {
+            from = conversion_source(c, b->strings.text[in->source]);
+        }
+        bool known = in->text < b->strings.n;
+        uint32_t global =
+            conversion_name(c, known ? b->strings.text[in->text] : "", known ? b->strings.len[in->text] : 0, from);
+        source_name *n = &s->names[i];
+        *n = describe_name(c, global);
+        s->has_backward |= n->mark == MARK_BACKWARD || n->mark == MARK_CHECKPOINT;
+        s->has_cpu_steps |= n->mark == MARK_STEP && !n->is_device_source;
+        s->has_launches |= n->klass == CLASS_RUNTIME;
+    }
+    for (uint32_t p = MARK_FORWARD; p <= MARK_OPTIMIZER; p++) {
+        uint32_t local = (uint32_t)b->n_names + p - 1;
+        s->names[local] = describe_name(c, c->phase_names[p]);
+        s->phase_names[p] = local;
+    }
+}
+
+static uint32_t keep_word(conversion *c, const trace_builder *b, uint32_t id)
+{
+    return id < b->strings.n ? intern_put(&c->strings, b->strings.text[id], b->strings.len[id]) : NO_ID;
+}
+
+static const char *text_of(const trace_builder *b, uint32_t id)
+{
+    return id < b->strings.n ? b->strings.text[id] : "";
+}
+
+/* The groups' ids of the builder become the model's. */
+static void take_words(source *s, const trace_builder *b)
+{
+    for (size_t i = 0; i < s->n_collectives; i++) {
+        source_collective *k = &s->collectives[i];
+        k->what = keep_word(s->c, b, k->in.what);
+        k->dtype = keep_word(s->c, b, k->in.dtype);
+        k->group = NO_ID;
+        if (k->in.group < b->strings.n || k->in.group_ranks < b->strings.n) {
+            k->group =
+                groups_put(s->c, text_of(b, k->in.group), text_of(b, k->in.group_desc), text_of(b, k->in.group_ranks));
+        }
+    }
+}
+
+static void take_ranks(source *s, const trace_builder *b)
+{
+    s->n_ranks = b->facts.is_kineto || b->n_processes == 0 ? 1 : b->n_processes;
+    s->ranks = mem_calloc(s->n_ranks, sizeof *s->ranks);
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
+        s->ranks[i] =
+            (source_rank){.pid_id = b->facts.is_kineto ? NO_ID : i, .steps_lane = NO_ID, .phases_lane = NO_ID};
+    }
+    for (size_t i = 0; i < s->n_counters; i++) {
+        s->ranks[s->n_ranks > 1 ? s->counters[i].pid_id : 0].n_samples += s->counters[i].n;
+    }
+}
+
+static int compare_islands(const void *a, const void *b)
+{
+    const source_island *x = a;
+    const source_island *y = b;
+    return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+}
+
+/* The bulk of the source is the island with the most events; what lies outside is kept and counted. */
+static void find_bulk(source *s)
+{
+    if (s->n_islands == 0) {
+        return;
+    }
+    qsort(s->islands, s->n_islands, sizeof *s->islands, compare_islands);
+    size_t n = 0;
+    for (size_t i = 1; i < s->n_islands; i++) {
+        source_island *a = &s->islands[n];
+        const source_island *b = &s->islands[i];
+        if (is_near(a, b->first_ns, b->last_ns)) {
+            a->last_ns = b->last_ns > a->last_ns ? b->last_ns : a->last_ns;
+            a->end_ns = b->end_ns > a->end_ns ? b->end_ns : a->end_ns;
+            a->n += b->n;
+        } else {
+            s->islands[++n] = *b;
+        }
+    }
+    s->n_islands = n + 1;
+    const source_island *bulk = s->islands;
+    uint64_t all = 0;
+    for (size_t i = 0; i < s->n_islands; i++) {
+        all += s->islands[i].n;
+        bulk = s->islands[i].n > bulk->n ? &s->islands[i] : bulk;
+    }
+    s->bulk_first_ns = bulk->first_ns;
+    s->bulk_last_ns = bulk->last_ns;
+    s->bulk_end_ns = bulk->end_ns > bulk->last_ns ? bulk->end_ns : bulk->last_ns;
+    diag_lose(&s->diag, MAREY_LOSS_FAR_TIME, s->file, DIAG_NO_OFFSET, all - bulk->n, NULL);
+}
+
+/* base + ts must stay within 64 bits for the bulk; else the base is not believed. */
+static void find_shift(source *s)
+{
+    int64_t sum;
+    int64_t base = s->facts.base_epoch_ns;
+    if (__builtin_add_overflow(base, s->bulk_first_ns, &sum) || __builtin_add_overflow(base, s->bulk_end_ns, &sum)) {
+        diag_warn(&s->diag, s->in->path, DIAG_NO_OFFSET, "its base time does not fit its times and was left out");
+        base = 0;
+    }
+    s->shift_ns = base;
+}
+
+static void take_result(reading *r)
+{
+    source *s = r->s;
+    trace_builder *b = &r->builder;
+    conversion *c = s->c;
+    s->n_events = s->events.n_rows;
+    s->facts = b->facts;
+    b->facts.groups_json = NULL;
+    s->format = b->facts.format ? b->facts.format : "";
+    (void)pthread_mutex_lock(&c->lock);
+    s->host = keep_string(c, b, b->facts.host);
+    s->device_name = keep_string(c, b, b->facts.device_name);
+    take_threads(s, b);
+    take_names(s, b);
+    groups_collect(s);
+    take_words(s, b);
+    for (size_t i = 0; i < s->n_counters; i++) {
+        s->counters[i].name = keep_string(c, b, r->counters[i]);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    take_ranks(s, b);
+    find_bulk(s);
+    find_shift(s);
+}
+
+marey_status source_read(source *s)
+{
+    reading *r = mem_calloc(1, sizeof *r);
+    r->s = s;
+    r->rows = mem_alloc(RUN_ROWS * sizeof *r->rows);
+    trace_builder *b = &r->builder;
+    trace_builder_init(b);
+    b->flush = on_flush;
+    b->flush_ctx = r;
+    b->diag = &s->diag;
+    b->file = s->file;
+    b->path = s->in->path;
+    reader_progress progress = {on_progress, r, s->c->options->cancel};
+    marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
+    if (status == MAREY_OK) {
+        status = take_side(r);
+    }
+    if (status == MAREY_OK) {
+        take_result(r);
+    }
+    trace_builder_deinit(b);
+    run_set_seal(&s->events);
+    free(r->rows);
+    free(r->counters);
+    map64_deinit(&r->counter_keys);
+    free(r);
+    return status;
+}

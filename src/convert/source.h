@@ -1,0 +1,240 @@
+/*
+ * The state of a conversion and of one source in it. Internal to the room.
+ *
+ *   read      source_read():      builder -> sorted runs, names classified, side records on sorters      (a job per
+ * source) annotate  annotate_source():  rows in time order get track, class, occurrence, tags; totals, steps   (the
+ * same job) assemble  assemble_model():   ranks, threads, lanes, tracks, ... of all sources into one model       (one
+ * thread) emit      emit_groups():      per 64 ranks one stream in time order into the store                   (a job
+ * per group) side      side_write():       links, collectives, counters                                           (one
+ * thread)
+ */
+#ifndef MAREY_CONVERT_SOURCE_H
+#define MAREY_CONVERT_SOURCE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "convert/convert.h"
+#include "convert/run.h"
+#include "convert/sorter.h"
+#include "store/store.h"
+#include "trace/model.h"
+#include "trace/rules.h"
+
+enum {
+    MAX_TRACKS_PER_LANE = 4096,
+    MAX_SOURCES = 1 << 20,
+    MAX_STEPS = 1 << 20,
+    MAX_FLOW_MARKS = 4 << 20 /* events that a flow may bind to, per source */
+};
+#define YEAR_NS (INT64_C(31557600) * 1000000000)
+
+/* A tag names what hangs on an event: type (2 bits), role (2), source (20), number (40). */
+enum { TAG_LAUNCH = 0, TAG_COLLECTIVE = 1, TAG_FLOW = 2, TAG_SEVERAL = 3 };
+enum { TAG_NUMBER_BITS = 40, TAG_SOURCE_BITS = 20 };
+static inline uint64_t tag_make(unsigned type, unsigned role, uint32_t source, uint64_t number)
+{
+    return (uint64_t)type << 62 | (uint64_t)role << 60 | (uint64_t)source << TAG_NUMBER_BITS | number;
+}
+static inline uint64_t tag_number(uint64_t tag)
+{
+    return tag & ((UINT64_C(1) << TAG_NUMBER_BITS) - 1);
+}
+
+/* What the annotation has to know of a name, looked at for every event. */
+typedef struct source_name {
+    uint32_t global; /* into model.names */
+    uint8_t kind, klass, mark;
+    bool is_device_source; /* of an annotation: projected on the device */
+    uint32_t count_step;   /* step + 1 of `count` */
+    uint32_t count;        /* occurrences in that step, where the source is one rank */
+} source_name;
+
+typedef struct totals {
+    uint64_t n_events;
+    int64_t busy_ns, sum_ns, first_ns, last_ns;
+    int64_t busy_until_ns;
+} totals;
+
+typedef struct source_lane {
+    uint32_t thread; /* source's; NO_ID for derived lanes */
+    uint32_t rank;   /* source's */
+    trace_kind kind;
+    int64_t *ends_ns; /* [n_tracks] end of the last event of each track */
+    uint32_t *tracks; /* [n_tracks] source's track ids */
+    size_t n_tracks, cap_ends, cap_tracks;
+    int top; /* deepest track with an event that still runs; -1 */
+    uint64_t n_overlaps;
+    totals sum;
+    uint32_t global;
+} source_lane;
+
+typedef struct source_track {
+    uint32_t lane, depth;
+    uint32_t global; /* into model.tracks */
+    uint32_t row;    /* of its group; NO_ID until its first event is put */
+    int16_t rank_row;
+} source_track;
+
+typedef struct source_thread {
+    const char *pid, *tid, *name, *process_name, *labels; /* model's arena */
+    uint32_t pid_id;
+    int64_t sort_index;
+    bool is_device;             /* runs kernels or copies */
+    uint32_t lanes[KIND_COUNT]; /* source's lane or NO_ID */
+    totals sum;
+    uint32_t global;
+} source_thread;
+
+typedef struct source_step {
+    uint32_t name; /* source's */
+    uint32_t rank;
+    int64_t index;
+    int64_t start_ns, end_ns, device_start_ns, device_end_ns;
+    bool has_device;
+} source_step;
+
+/* One rank of a source: all of a Kineto file, one process of a plain trace. */
+typedef struct source_rank {
+    uint32_t pid_id; /* NO_ID: the whole source */
+    uint32_t global; /* into model.ranks */
+    uint64_t n_events, n_samples;
+    bool has_device, has_cpu;
+    uint32_t steps_lane, phases_lane; /* source's lane or NO_ID */
+} source_rank;
+
+typedef struct source_collective {
+    trace_collective_in in;
+    uint64_t row; /* UINT64_MAX until known */
+    int64_t seq;
+    uint32_t what; /* of the conversion's dictionary */
+    uint32_t dtype;
+    uint32_t group;
+} source_collective;
+
+typedef struct source_counter {
+    uint32_t pid_id, thread;
+    const char *name;
+    uint64_t n;
+    double min, max;
+} source_counter;
+
+typedef struct source_island { /* a stretch of starts without a gap of a year */
+    int64_t first_ns, last_ns, end_ns;
+    uint64_t n;
+} source_island;
+
+typedef struct conversion conversion;
+
+typedef struct source {
+    conversion *c;
+    uint32_t index;
+    const convert_source *in;
+    diag diag;
+    uint32_t file; /* in diag */
+    marey_status status;
+    bool may_fail;    /* found in a folder: a file that can't be used is passed over */
+    bool passed_over; /* no trace */
+    uint32_t input;   /* into model.inputs */
+    const char *format;
+    trace_facts facts;              /* groups_json owned; string ids are not valid any more: */
+    const char *host, *device_name; /* model's arena */
+    uint64_t n_events;
+    int64_t shift_ns; /* base_epoch_ns, as far as it can be added */
+    source_island *islands;
+    size_t n_islands, cap_islands;
+    int64_t bulk_first_ns, bulk_last_ns, bulk_end_ns; /* the input's own clock */
+    source_name *names;
+    source_thread *threads;
+    source_lane *lanes;
+    source_track *tracks;
+    source_step *steps;
+    source_rank *ranks;
+    source_collective *collectives;
+    source_counter *counters;
+    size_t n_names, n_threads, n_lanes, n_tracks, n_steps, n_ranks, n_collectives, n_counters;
+    size_t cap_lanes, cap_tracks, cap_steps, cap_collectives, cap_counters;
+    bool has_backward, has_cpu_steps, has_launches, has_points;
+    int64_t last_point_ns; /* start of the last event without length */
+    run_set events, step_rows, phase_rows;
+    uint32_t phase_names[MARK_OPTIMIZER + 1]; /* source's names of the derived phases */
+    sorter samples;                           /* k0 counter, k1 time, v value */
+    sorter flows;                             /* k0 thread, k1 time, v id (60 bits) and kind */
+    sorter binds;                             /* k0 flow, k1 time and phase, v place in flow_rows */
+    uint64_t *flow_rows;
+    size_t n_flow_rows;
+    uint64_t *several; /* lists of tags, each ended by 0 */
+    size_t n_several, cap_several;
+    sorter launches;      /* k0 launch, k1 role, v row */
+    pthread_mutex_t lock; /* of `launches`, where several groups read this source */
+    _Atomic uint32_t groups_left;
+    bool spans_groups;
+    marey_status side_status; /* of pushing to `launches` */
+} source;
+
+struct conversion {
+    const convert_options *options;
+    scratch scratch;
+    trace_rules *rules;
+    trace_model model;
+    pthread_mutex_t lock; /* of the model's arena, the dictionaries and `diag` while jobs run */
+    intern name_keys;     /* source, NUL, text -> model.names */
+    strbuf key;
+    uint8_t *marks; /* [model.n_names] trace_mark */
+    size_t cap_marks;
+    intern source_keys; /* -> model.sources */
+    intern strings;     /* words of the collectives table */
+    intern group_keys;
+    source *sources;
+    size_t n_sources;
+    diag *diag;
+    store_writer *writer;
+    uint32_t phase_names[MARK_OPTIMIZER + 1]; /* into model.names */
+    _Atomic uint64_t bytes_done, events_read, events_put;
+    uint64_t bytes_total, events_total;
+    int64_t start_ns; /* of the run on the inputs' clocks */
+    int64_t began_ns;
+    _Atomic int64_t reported_ns;
+    unsigned jobs;
+    atomic_bool stop; /* a job failed: the others need not go on */
+};
+
+/** As convert_sources(); `may_fail` says which sources may be passed over, NULL: none. */
+marey_status conversion_run(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
+                            const convert_options *options, convert_summary *summary, diag *d);
+
+/** Dictionaries of the conversion. Thread: with `lock` held. */
+uint32_t conversion_name(conversion *c, const char *text, size_t n_text, uint32_t source_id);
+uint32_t conversion_source(conversion *c, const char *text);
+
+void source_init(source *s, conversion *c, uint32_t index, const convert_source *in);
+void source_deinit(source *s);
+/** What reading and annotating need, given back. */
+void source_seal(source *s);
+marey_status source_read(source *s);
+marey_status annotate_source(source *s);
+
+/** Order of ranks, lanes, tracks; extent of the run. Errors: FORMAT when no source holds an event. */
+marey_status assemble_model(conversion *c);
+/** Times of the model, once the start of the run is known. */
+int64_t model_time(const source *s, int64_t t_ns);
+
+marey_status emit_groups(conversion *c);
+/** As store_options.on_row wants it; `ctx` is the conversion. */
+void emit_on_row(void *ctx, uint64_t tag, uint64_t row);
+
+marey_status side_write(conversion *c);
+/** Losses of all sources into the model; counts them. */
+uint64_t side_losses(conversion *c);
+
+/** Process groups of a source's facts and collectives into model.groups. */
+void groups_collect(source *s);
+/** Group of this name with these ranks ("[0, 1]"), made when new; ids into model.groups. */
+uint32_t groups_put(conversion *c, const char *name, const char *description, const char *ranks);
+
+/** Tell the caller how far it is, at most ten times a second. @return false when the conversion is cancelled */
+bool conversion_report(conversion *c, const char *stage, uint64_t done, uint64_t total, uint64_t n_events);
+
+#endif
