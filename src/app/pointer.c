@@ -158,9 +158,21 @@ static void click(session *s, const scene_pick *pick, int64_t now_ns)
     }
 }
 
-static void clicked(pointer *p, session *s, int64_t now_ns)
+/* A hand that clicks before the events under it are loaded still means the event: at most three blocks are waited for.
+ */
+static scene_pick pick_loaded(session *s)
 {
     scene_pick pick = scene_pick_at(s->scene, s->input.cursor_x, s->input.cursor_y);
+    if (pick.kind == PICK_CELL) {
+        cache_settle(s->cache);
+        pick = scene_pick_at(s->scene, s->input.cursor_x, s->input.cursor_y);
+    }
+    return pick;
+}
+
+static void clicked(pointer *p, session *s, int64_t now_ns)
+{
+    scene_pick pick = pick_loaded(s);
     bool again = now_ns - p->last_click_ns < DOUBLE_CLICK_NS && is_near(s, p->last_click_x, p->last_click_y);
     if (again && pick.kind != PICK_ARROW && pick.kind != PICK_COMMAND) {
         double_click(s, &pick, now_ns);

@@ -75,7 +75,7 @@ static bool track_in_block(const store_block_info *b, uint32_t track, uint64_t *
 }
 
 /* Inside a block, a track's events are neighbours in the file; else the next block of the group that has the track. */
-static uint64_t neighbour_row(const store_file *f, const store_event_info *e, int direction)
+static uint64_t neighbour_row(store_file *f, const store_event_info *e, int direction)
 {
     uint32_t block = (uint32_t)(e->row / BLOCK_EVENTS);
     store_block_info b = store_block(f, block);
