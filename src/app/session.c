@@ -95,10 +95,7 @@ static double max_scroll_px(const session *s)
 marey_status session_build(session *s, diag *d)
 {
     s->is_dirty = false;
-    text_frame(s->text);
-    cache_begin_frame(s->cache);
     marey_status status = scene_build(s->scene, &s->view, &s->input, &s->list, &s->frame, d);
-    cache_end_frame(s->cache);
     cache_take_errors(s->cache, d);
     if (status == MAREY_OK && s->view.scroll_px > max_scroll_px(s)) {
         s->view.scroll_px = max_scroll_px(s); /* rows were closed, or the window grew */
