@@ -136,11 +136,9 @@ static void set_facts(pusher *u)
     f->host = intern_text(u->b, u->words.host);
     f->device_name = intern_text(u->b, pl->device_name);
     f->groups_json = groups.s;
-#ifdef TRACE_FACTS_PLACE
     f->stage = plan_stage(pl, rank);
     f->dp = plan_dp(pl, rank);
     f->tp = plan_tp(pl, rank);
-#endif
 }
 
 static void prepare(pusher *u, const solution *s, int rank, trace_builder *b, const reader_progress *progress)
