@@ -45,7 +45,10 @@ jbits_fn jbits_scalar(void)
 
 void jbits(const uint8_t *text, size_t n_blocks, jbits_state *state, jblock *out)
 {
-    jbits_fn fn = jbits_avx2();
+    jbits_fn fn = jbits_avx512();
+    if (!fn) {
+        fn = jbits_avx2();
+    }
     if (!fn) {
         fn = jbits_128();
     }

@@ -3,8 +3,8 @@
  * blanks, names or numbers byte by byte.
  *
  * Each 64 bytes of text give one jblock; bit i belongs to byte i.
- * Variants (AVX2 with carry-less multiply, 128-bit SSE2 or NEON, plain C) give identical bits; jbits() takes the best
- * one that the processor has. Thread: any.
+ * Variants (AVX-512, AVX2 with carry-less multiply, 128-bit SSE2 or NEON, plain C) give identical bits; jbits() takes
+ * the best one that the processor has. Thread: any.
  */
 #ifndef MAREY_PARSE_JBITS_H
 #define MAREY_PARSE_JBITS_H
@@ -32,6 +32,7 @@ typedef void (*jbits_fn)(const uint8_t *text, size_t n_blocks, jbits_state *stat
 void jbits(const uint8_t *text, size_t n_blocks, jbits_state *state, jblock *out);
 
 /* The variants, for tests and benches. NULL where the processor or the build lacks it. */
+jbits_fn jbits_avx512(void);
 jbits_fn jbits_avx2(void);
 jbits_fn jbits_128(void);
 jbits_fn jbits_scalar(void);

@@ -1,4 +1,4 @@
-/* The vector variants of jbits: x86-64 (SSE2 always, AVX2 where the processor says so) and 64-bit ARM. */
+/* The vector variants of jbits: x86-64 (SSE2 always, AVX2 and AVX-512 where the processor has them) and 64-bit ARM. */
 #include "parse/jbits.h"
 
 /* Exclusive-or of all bits up to each one: inside a string wherever an odd number of quotes came before. */
@@ -88,6 +88,39 @@ AVX2 static void avx2(const uint8_t *text, size_t n_blocks, jbits_state *state, 
     }
 }
 
+#define AVX512 __attribute__((target("avx512f,avx512bw,pclmul,bmi")))
+
+AVX512 static inline uint64_t prefix_xor_wide(uint64_t x)
+{
+    __m128i product = _mm_clmulepi64_si128(_mm_set_epi64x(0, (long long)x), _mm_set1_epi8((char)0xFF), 0);
+    return (uint64_t)_mm_cvtsi128_si64(product);
+}
+
+/* One register is a whole block, and comparisons give its bits at once. */
+AVX512 static void avx512(const uint8_t *text, size_t n_blocks, jbits_state *state, jblock *out)
+{
+    const __m512i fold = _mm512_set1_epi8(0x20);
+    for (size_t i = 0; i < n_blocks; i++, text += 64) {
+        __m512i v = _mm512_loadu_si512((const void *)text);
+        __m512i folded = _mm512_or_si512(v, fold);
+        uint64_t closers = _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('{')) |
+                           _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('}'));
+        uint64_t backslashes = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'));
+        uint64_t quotes = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"'));
+        quotes &= ~jbits_escaped(backslashes, &state->escape);
+        uint64_t inside = prefix_xor_wide(quotes) ^ state->in_string;
+        state->in_string = 0 - (inside >> 63);
+        out[i] = jbits_finish(quotes, inside, closers, _mm512_test_epi8_mask(v, fold),
+                              _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(':')),
+                              _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(',')));
+    }
+}
+
+jbits_fn jbits_avx512(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("pclmul") ? avx512 : NULL;
+}
+
 jbits_fn jbits_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") ? avx2 : NULL;
@@ -139,6 +172,11 @@ static void neon(const uint8_t *text, size_t n_blocks, jbits_state *state, jbloc
     }
 }
 
+jbits_fn jbits_avx512(void)
+{
+    return NULL;
+}
+
 jbits_fn jbits_avx2(void)
 {
     return NULL;
@@ -150,6 +188,11 @@ jbits_fn jbits_128(void)
 }
 
 #else
+
+jbits_fn jbits_avx512(void)
+{
+    return NULL;
+}
 
 jbits_fn jbits_avx2(void)
 {

@@ -196,7 +196,11 @@ static void take_parts(jevent *e, const jmemo_segment *s, const char *base)
 /* The varying value at `pos`. @return where the next segment begins; 0 when it is not what the segment promised */
 static size_t take_varying(jwalk *w, const jview *v, unsigned what, size_t pos)
 {
+    static const uint8_t keys[] = {[JMEMO_TS] = JKEY_TS, [JMEMO_DUR] = JKEY_DUR, [JMEMO_ID] = JKEY_ID};
     jevent *e = &w->event;
+    if (what == JMEMO_END) {
+        return jview_is_brace(v, pos - 1) ? pos : 0;
+    }
     if (what == JMEMO_ARGS) {
         size_t end = 0;
         return jview_is_brace(v, pos) && walk_args(w, v, pos, &end) == JSTEP_DONE ? end : 0;
@@ -210,7 +214,7 @@ static size_t take_varying(jwalk *w, const jview *v, unsigned what, size_t pos)
         e->field[JKEY_NAME] = (jspan){v->text + pos, (uint32_t)(stop - pos), JKIND_STRING};
         return jview_is_token(v, pos - 1) && v->text[stop] == '"' ? stop + 1 : 0;
     }
-    jkey key = what == JMEMO_TS ? JKEY_TS : JKEY_DUR;
+    jkey key = (jkey)keys[what];
     size_t end = trim(v->text, pos, stop);
     e->seen |= 1U << key;
     e->field[key] = (jspan){v->text + pos, (uint32_t)(end - pos), JKIND_SCALAR};
@@ -232,6 +236,9 @@ static size_t walk_known(jwalk *w, const jview *v, size_t pos, unsigned *place)
         }
         pos = next;
         *place = s->next;
+        if (s->next == JMEMO_END) {
+            return pos;
+        }
     }
 }
 
@@ -254,15 +261,18 @@ static void begin_draft(walk *k, size_t start, unsigned place)
 /* Note a field in the segment under way; one that varies ends it. */
 static void note_field(walk *k, jkey key, size_t from, jspan value)
 {
-    static const uint8_t places[JKEY_COUNT] = {
-        [JKEY_NAME] = JMEMO_NAME, [JKEY_TS] = JMEMO_TS, [JKEY_DUR] = JMEMO_DUR, [JKEY_ARGS] = JMEMO_ARGS};
+    static const uint8_t places[JKEY_COUNT] = {[JKEY_NAME] = JMEMO_NAME,
+                                               [JKEY_TS] = JMEMO_TS,
+                                               [JKEY_DUR] = JMEMO_DUR,
+                                               [JKEY_ARGS] = JMEMO_ARGS,
+                                               [JKEY_ID] = JMEMO_ID};
     static const uint32_t steady =
         1U << JKEY_PH | 1U << JKEY_CAT | 1U << JKEY_PID | 1U << JKEY_TID | 1U << JKEY_BP | 1U << JKEY_SCOPE;
     jmemo_draft *d = &k->draft;
     if (key != JKEY_NONE && places[key]) {
         bool usual = value.kind == (key == JKEY_NAME ? JKIND_STRING : key == JKEY_ARGS ? JKIND_OBJECT : JKIND_SCALAR);
         d->usable &= usual;
-        if (!k->w->memo.off) {
+        if (!k->w->memo.off) { /* else it is not looked at */
             jmemo_learn(&k->w->memo, d, k->v->text, from, places[key]);
         }
         size_t end = (size_t)(value.s - k->v->text) + value.n;
@@ -396,12 +406,20 @@ jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end)
     w->event.offset = w->offset + start;
     unsigned place = JMEMO_BEGIN;
     size_t pos = start + 1;
-    if (jmemo_event(&w->memo)) {
+    bool memo = jmemo_event(&w->memo);
+    if (memo) {
         pos = walk_known(w, v, pos, &place);
+    }
+    if (place == JMEMO_END) {
+        *end = pos;
+        return JSTEP_DONE;
     }
     walk k = {.w = w, .v = v, .c = jcursor_at(v->bits, pos)};
     begin_draft(&k, pos, place);
     jstep step = walk_fields(&k);
+    if (memo && step == JSTEP_DONE && k.draft.n_parts > 0) {
+        jmemo_learn(&w->memo, &k.draft, v->text, k.at + 1, JMEMO_END);
+    }
     *end = step == JSTEP_DONE ? k.at + 1 : k.at;
     return step;
 }

@@ -20,15 +20,16 @@ static uint64_t whole(const char *text)
     return jkeys_load(bytes);
 }
 
-static uint64_t tail(const char *text)
+static void put_arg(jkeys *k, const char *text, uint32_t id)
 {
     char bytes[64] = {0};
     size_t n = strlen(text);
-    MAREY_ASSERT(n < 48);
+    MAREY_ASSERT(n >= 3 && n < 48);
     bytes[8] = '"';
     memcpy(bytes + 9, text, n);
     bytes[9 + n] = '"';
-    return jkeys_tail(bytes + 9 + n);
+    put(k->args, jkeys_tail(bytes + 9 + n), text, id);
+    k->arg_ends |= (uint64_t)1 << jkeys_end_hash(bytes + 9 + n);
 }
 
 void jkeys_init(jkeys *k)
@@ -48,6 +49,6 @@ void jkeys_init(jkeys *k)
         put(k->event, whole(fields[i]), fields[i], i);
     }
     for (uint32_t i = 0; i < JARG_COUNT; i++) {
-        put(k->args, tail(args[i]), args[i], i);
+        put_arg(k, args[i], i);
     }
 }

@@ -28,7 +28,7 @@
     X(FLOW_IN, "flow_in")                                                                                              \
     X(FLOW_OUT, "flow_out")
 
-/* Members of `args`. */
+/* Members of `args`; at least 3 bytes each. */
 #define JARG_LIST(X)                                                                                                   \
     X(CORRELATION, "correlation")                                                                                      \
     X(EXTERNAL_ID, "External id")                                                                                      \
@@ -71,6 +71,7 @@ typedef struct jkeys_slot {
 typedef struct jkeys {
     jkeys_slot event[JKEYS_SLOTS];
     jkeys_slot args[JKEYS_SLOTS];
+    uint64_t arg_ends; /* bit jkeys_end_hash() of every wanted argument: most others are told by that alone */
 } jkeys;
 
 /** Build the two tables from the lists. */
@@ -122,9 +123,20 @@ static inline uint64_t jkeys_tail(const char *quote)
     return bytes;
 }
 
+/** Which of 64 classes a key belongs to by its last four bytes (the opening quote counts as one). */
+static inline unsigned jkeys_end_hash(const char *quote)
+{
+    uint32_t v = 0;
+    memcpy(&v, quote - 4, 4);
+    return (unsigned)((v * 0x9E3779B1U) >> 26);
+}
+
 /** The wanted argument whose key ends at its closing `quote` and begins after `floor`. Reads 7 bytes before `quote`. */
 static inline jarg jkeys_arg(const jkeys *k, const char *quote, const char *floor)
 {
+    if (!(k->arg_ends >> jkeys_end_hash(quote) & 1)) {
+        return JARG_NONE;
+    }
     uint64_t bytes = jkeys_tail(quote);
     for (unsigned i = jkeys_hash(bytes); k->args[i].text; i = (i + 1) % JKEYS_SLOTS) {
         const jkeys_slot *s = &k->args[i];

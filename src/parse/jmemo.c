@@ -25,9 +25,20 @@ static uint64_t load(const char *s)
     return v;
 }
 
+/* By words of 8 bytes, the last one overlapping: a call costs more than these few comparisons. */
+static bool same_text(const jmemo_segment *s, const char *text)
+{
+    size_t last = s->len - 8U;
+    uint64_t differ = load(s->text + last) ^ load(text + last);
+    for (size_t i = 0; i < last; i += 8) {
+        differ |= load(s->text + i) ^ load(text + i);
+    }
+    return differ == 0;
+}
+
 static bool matches(const jmemo_segment *s, const char *text, size_t n)
 {
-    return s->len && s->len <= n && load(text + s->len - 8) == s->tail && memcmp(text, s->text, s->len) == 0;
+    return s->len && s->len <= n && load(text + s->probe_at) == s->probe && same_text(s, text);
 }
 
 const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size_t n)
@@ -61,7 +72,8 @@ void jmemo_learn(jmemo *m, const jmemo_draft *d, const char *text, size_t end, u
     s->len = (uint8_t)n;
     s->next = (uint8_t)next;
     s->n_parts = (uint8_t)d->n_parts;
-    s->tail = load(from + n - 8);
+    s->probe_at = (uint8_t)(n < 16 ? 0 : n - 16);
+    s->probe = load(from + s->probe_at);
     memcpy(s->parts, d->parts, sizeof s->parts);
     memcpy(s->text, from, n);
     m->last[d->place] = (uint8_t)way;

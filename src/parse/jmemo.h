@@ -1,7 +1,7 @@
 /*
- * What writers repeat: the text between the fields that vary (name, ts, dur, args) is the same for many events. Such a
- * *segment* is remembered with the fields found in it; where it comes again, it need not be walked. The result is the
- * same, because a segment's text alone decides what is in it. Turns itself off where it does not pay.
+ * What writers repeat: the text between the fields that vary (name, ts, dur, args, id) is the same for many events.
+ * Such a *segment* is remembered with the fields found in it; where it comes again, it need not be walked. The result
+ * is the same, because a segment's text alone decides what is in it. Turns itself off where it does not pay.
  */
 #ifndef MAREY_PARSE_JMEMO_H
 #define MAREY_PARSE_JMEMO_H
@@ -12,8 +12,17 @@
 
 enum { JMEMO_TEXT_MAX = 160, JMEMO_WAYS = 8, JMEMO_PARTS_MAX = 8 };
 
-/* What comes before a segment; what varies after it. */
-typedef enum jmemo_place { JMEMO_BEGIN, JMEMO_NAME, JMEMO_TS, JMEMO_DUR, JMEMO_ARGS, JMEMO_PLACES } jmemo_place;
+/* What comes before a segment, or varies after it. END: nothing, the segment ends with the event's bracket. */
+typedef enum jmemo_place {
+    JMEMO_BEGIN,
+    JMEMO_NAME,
+    JMEMO_TS,
+    JMEMO_DUR,
+    JMEMO_ARGS,
+    JMEMO_ID,
+    JMEMO_END,
+    JMEMO_PLACES = JMEMO_END
+} jmemo_place;
 
 typedef struct jmemo_part {
     uint8_t key;  /* jkey */
@@ -23,9 +32,10 @@ typedef struct jmemo_part {
 } jmemo_part;
 
 typedef struct jmemo_segment {
-    uint64_t tail; /* the last 8 bytes: tried first */
-    uint8_t len;   /* 0: empty */
-    uint8_t next;  /* jmemo_place that follows */
+    uint64_t probe; /* 8 bytes near the end, where categories and threads differ: tried first */
+    uint8_t len;    /* 0: empty */
+    uint8_t probe_at;
+    uint8_t next; /* jmemo_place that follows */
     uint8_t n_parts;
     jmemo_part parts[JMEMO_PARTS_MAX];
     char text[JMEMO_TEXT_MAX];

@@ -17,9 +17,12 @@ typedef struct jstream_options {
     size_t (*read)(void *ctx, void *dst, size_t cap); /* 0: the end */
     bool (*progress)(void *ctx);                      /* after each window; false: stop. NULL: none */
     void *ctx;
+    const char *memory; /* the stream's text, where it lies in memory as a whole: walked in place, `read` is not used */
+    size_t memory_bytes;
     size_t window_bytes; /* 0: JSTREAM_WINDOW_BYTES */
     bool eager;          /* walk after every read instead of filling the window first; for tests */
     jbits_fn bits;       /* NULL: the best */
+    void *read_ctx;      /* private: set by jstream_run() */
 } jstream_options;
 
 /** Walk the whole stream. @return OK; CANCELLED by progress; what the walker's callback returned */

@@ -24,8 +24,7 @@
 enum {
     JWALK_EVENT_BYTES_MAX = 16 * 1024 * 1024, /* larger events are dropped and counted */
     JWALK_META_BYTES_MAX = 1024 * 1024,       /* larger top-level values are skipped and counted */
-    JWALK_PAD_BYTES = 128,                    /* blanks that must follow a window's text */
-    JWALK_FRONT_BYTES = 16                    /* readable bytes before a window's text */
+    JWALK_PAD_BYTES = 128                     /* readable bytes that must follow a window's text */
 };
 
 /* One event. Only the fields whose bit is set in `seen` (1 << JKEY_x) and `args_seen` (1 << JARG_x) hold anything;
@@ -114,7 +113,7 @@ void jwalk_start_lost(jwalk *w);
 /**
  * Walk one window.
  *
- * @param text n bytes, then JWALK_PAD_BYTES blanks; JWALK_FRONT_BYTES readable before it
+ * @param text n bytes, then JWALK_PAD_BYTES of anything
  * @param bits bitmaps of all blocks that hold text, then one block of all ones
  * @param last no more text follows
  * @param consumed how much of it need not be shown again

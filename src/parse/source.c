@@ -21,12 +21,12 @@ static void fail_read(source *s, const char *why)
     s->raw.eof = true;
 }
 
-/* Returns what one read of the system gives: 0 at the end. */
-static size_t raw_more(source *s)
+/* One read of the system, up to `cap` bytes: 0 at the end. */
+static size_t raw_read(source *s, uint8_t *dst, size_t cap)
 {
     raw_input *r = &s->raw;
     if (r->member) {
-        zip_int64_t got = zip_fread(r->member, r->buf, SOURCE_RAW_BYTES);
+        zip_int64_t got = zip_fread(r->member, dst, cap);
         if (got < 0) {
             source_lose(s, MAREY_LOSS_DAMAGED, NULL);
         }
@@ -34,14 +34,14 @@ static size_t raw_more(source *s)
     }
     if (r->memory) {
         size_t left = r->memory_size - r->memory_at;
-        size_t n = left < SOURCE_RAW_BYTES ? left : SOURCE_RAW_BYTES;
-        memcpy(r->buf, r->memory + r->memory_at, n);
+        size_t n = left < cap ? left : cap;
+        memcpy(dst, r->memory + r->memory_at, n);
         r->memory_at += n;
         return n;
     }
     ssize_t got = -1;
     do {
-        got = read(r->fd, r->buf, SOURCE_RAW_BYTES);
+        got = read(r->fd, dst, cap);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         fail_read(s, strerror(errno));
@@ -54,7 +54,7 @@ size_t raw_fill(source *s)
     raw_input *r = &s->raw;
     if (r->at == r->end && !r->eof) {
         r->at = 0;
-        r->end = raw_more(s);
+        r->end = raw_read(s, r->buf, SOURCE_RAW_BYTES);
         r->eof = r->end == 0;
         r->bytes_in += r->end;
     }
@@ -101,13 +101,19 @@ static void start_stream(source *s)
     }
 }
 
+/* What was looked at comes first; the rest goes straight to where it is wanted. */
 static size_t plain_read(source *s, uint8_t *dst, size_t cap)
 {
     raw_input *r = &s->raw;
-    size_t left = raw_fill(s);
-    size_t n = left < cap ? left : cap;
-    memcpy(dst, r->buf + r->at, n);
-    r->at += n;
+    if (r->at < r->end) {
+        size_t n = r->end - r->at < cap ? r->end - r->at : cap;
+        memcpy(dst, r->buf + r->at, n);
+        r->at += n;
+        return n;
+    }
+    size_t n = r->eof ? 0 : raw_read(s, dst, cap);
+    r->eof = n == 0;
+    r->bytes_in += n;
     return n;
 }
 
@@ -247,6 +253,13 @@ bool source_next_member(source *s)
         source_lose(s, MAREY_LOSS_UNREADABLE, "a member of the archive");
     }
     return false;
+}
+
+const void *source_text(const source *s, size_t *n)
+{
+    bool plain = s->raw.memory && !s->raw.zip && s->kind == SOURCE_PLAIN;
+    *n = plain ? s->raw.memory_size : 0;
+    return plain ? s->raw.memory : NULL;
 }
 
 marey_status source_status(const source *s)

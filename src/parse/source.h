@@ -40,6 +40,8 @@ void source_close(source **s);
 
 /** The next bytes, up to `cap`; 0 at the end. Errors of the system end the stream; see source_status(). */
 size_t source_read(source *s, void *dst, size_t cap);
+/** The whole text, where it lies plain in memory; NULL for all other sources. */
+const void *source_text(const source *s, size_t *n);
 /** OK, or IO when reading failed (a message was added). */
 marey_status source_status(const source *s);
 

@@ -137,7 +137,8 @@ static size_t lane_of(pairs *p, map64 *map, uint64_t key, bool async)
 
 marey_status pairs_add(pairs *p, const pair_half *half)
 {
-    return add_to_lane(p, &p->lanes[lane_of(p, &p->threads, half->thread, false)], *half);
+    size_t i = lane_of(p, &p->threads, half->thread, false);
+    return add_to_lane(p, &p->lanes[i], *half);
 }
 
 marey_status pairs_add_async(pairs *p, uint64_t key, const pair_half *half)

@@ -133,6 +133,13 @@ static void read_head(pass *p)
 static marey_status walk(pass *p)
 {
     jstream_options o = {.read = read_some, .progress = report, .ctx = p};
+    size_t n = 0;
+    const char *text = source_text(p->source, &n);
+    uint64_t from = p->reader->walk.offset;
+    if (text && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager)) && from <= n) {
+        o.memory = text + from;
+        o.memory_bytes = n - (size_t)from;
+    }
     if (p->tuning) {
         o.window_bytes = p->tuning->window_bytes;
         o.eager = p->tuning->eager;
