@@ -100,7 +100,7 @@ static void read_job(void *ctx)
         s->status = MAREY_CANCELLED;
         return;
     }
-    s->status = source_read(s);
+    s->status = source_load(s);
     if (s->status == MAREY_OK) {
         s->status = annotate_source(s);
     }

@@ -466,7 +466,7 @@ static void take_result(reading *r)
     find_shift(s);
 }
 
-marey_status source_read(source *s)
+marey_status source_load(source *s)
 {
     reading *r = mem_calloc(1, sizeof *r);
     r->s = s;

@@ -1,7 +1,7 @@
 /*
  * The state of a conversion and of one source in it. Internal to the room.
  *
- *   read      source_read():      builder -> sorted runs, names classified, side records on sorters      (a job per
+ *   read      source_load():      builder -> sorted runs, names classified, side records on sorters      (a job per
  * source) annotate  annotate_source():  rows in time order get track, class, occurrence, tags; totals, steps   (the
  * same job) assemble  assemble_model():   ranks, threads, lanes, tracks, ... of all sources into one model       (one
  * thread) emit      emit_groups():      per 64 ranks one stream in time order into the store                   (a job
@@ -213,7 +213,7 @@ void source_init(source *s, conversion *c, uint32_t index, const convert_source 
 void source_deinit(source *s);
 /** What reading and annotating need, given back. */
 void source_seal(source *s);
-marey_status source_read(source *s);
+marey_status source_load(source *s);
 marey_status annotate_source(source *s);
 
 /** Order of ranks, lanes, tracks; extent of the run. Errors: FORMAT when no source holds an event. */

@@ -1,0 +1,133 @@
+/* marey convert: profiler files and folders to one HDF5 file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "app/args.h"
+#include "app/commands.h"
+#include "app/program.h"
+#include "app/progress.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "convert/convert.h"
+
+typedef struct convert_job {
+    const char *out, *rules;
+    uint64_t jobs, memory_mib;
+    bool strict, force, quiet;
+} convert_job;
+
+/* Next to the first input: run/rank0.json.gz -> run/rank0.h5, run/ -> run.h5. */
+static char *default_out(const char *path)
+{
+    static const char *const endings[] = {".gz", ".zst", ".zip", ".json", ".trace", ".pt"};
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
+    }
+    for (bool cut = true; cut;) {
+        cut = false;
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+            size_t ending = strlen(endings[i]);
+            if (n > ending + 1 && path[n - ending - 1] != '/' &&
+                strncasecmp(path + n - ending, endings[i], ending) == 0) {
+                n -= ending;
+                cut = true;
+            }
+        }
+    }
+    strbuf out = {0};
+    strbuf_add(&out, path, n);
+    strbuf_puts(&out, ".h5");
+    return out.s;
+}
+
+static void print_summary(const convert_summary *s, const char *out)
+{
+    char events[48];
+    char rate[32];
+    char in[32];
+    char size[32];
+    char took[32];
+    double seconds = s->seconds > 1e-3 ? s->seconds : 1e-3;
+    count_format(s->n_events, events, sizeof events);
+    count_format_short((uint64_t)((double)s->n_events / seconds), rate, sizeof rate);
+    bytes_format(s->bytes_in, in, sizeof in);
+    bytes_format(s->bytes_out, size, sizeof size);
+    time_format((int64_t)(s->seconds * 1e9), took, sizeof took);
+    (void)fprintf(stderr, "%s: %s events of %llu %s from %llu %s (%s) in %s, %s/s; %s\n", out, events,
+                  (unsigned long long)s->n_ranks, s->n_ranks == 1 ? "rank" : "ranks", (unsigned long long)s->n_inputs,
+                  s->n_inputs == 1 ? "file" : "files", in, took, rate, size);
+    if (s->n_losses > 0) {
+        count_format(s->n_losses, events, sizeof events);
+        (void)fprintf(stderr, "%s records were dropped or repaired: `marey info %s` tells which\n", events, out);
+    }
+}
+
+static int run(const convert_job *job, const arg_operands *paths)
+{
+    char *guess = job->out ? NULL : default_out(paths->items[0]);
+    const char *out = job->out ? job->out : guess;
+    diag d;
+    diag_init(&d);
+    progress_line line;
+    progress_begin(&line, job->quiet);
+    convert_options options = {.out = out,
+                               .jobs = (unsigned)job->jobs,
+                               .force = job->force,
+                               .strict = job->strict,
+                               .rules_path = job->rules,
+                               .memory_bytes = job->memory_mib << 20,
+                               .progress = progress_report,
+                               .progress_ctx = &line,
+                               .cancel = &program_cancel};
+    convert_summary summary = {0};
+    program_catch_interrupt();
+    marey_status status = convert_paths(paths->items, paths->n, &options, &summary, &d);
+    progress_end(&line);
+    program_print_messages(&d, job->quiet);
+    if (status == MAREY_OK && !job->quiet) {
+        print_summary(&summary, out);
+    }
+    diag_deinit(&d);
+    free(guess);
+    return program_exit_code(status);
+}
+
+int cmd_convert(int argc, char **argv)
+{
+    convert_job job = {0};
+    const arg_option options[] = {
+        {"--out", 'o', ARG_TEXT, "OUT.h5", "where to write (next to the input, with .h5)", &job.out, NULL},
+        {"--jobs", 'j', ARG_COUNT, "N", "threads (one per core)", &job.jobs, NULL},
+        {"--strict", 0, ARG_FLAG, NULL, "a record that would be dropped or repaired is an error", &job.strict, NULL},
+        {"--force", 'f', ARG_FLAG, NULL, "replace a file at OUT that marey did not write", &job.force, NULL},
+        {"--rules", 0, ARG_TEXT, "FILE", "category rules that come before the built-in ones", &job.rules, NULL},
+        {"--memory", 0, ARG_COUNT, "MIB", "memory for events before they go to a scratch file (256)", &job.memory_mib,
+         NULL},
+        {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &job.quiet, NULL},
+    };
+    const arg_command command = {
+        "convert",
+        "IN... -o OUT.h5",
+        "Converts profiler output (PyTorch, Chrome trace JSON; also .gz, .zst, .zip) into one "
+        "HDF5 file. Folders are read with\nall that lies below; one file is one rank.",
+        options,
+        sizeof options / sizeof *options,
+        1,
+        ARGS_UNLIMITED,
+        "The file appears at OUT when it is complete; an earlier marey file there is replaced. "
+        "Ctrl-C leaves nothing behind."};
+    arg_operands paths;
+    arg_result parsed = args_parse(&command, argc, argv, &paths);
+    if (parsed != ARGS_OK) {
+        return parsed == ARGS_HELP ? EXIT_DONE : EXIT_USAGE;
+    }
+    if (job.jobs > 1024 || job.memory_mib > (1U << 20)) {
+        (void)fputs("marey convert: --jobs goes up to 1024, --memory to 1048576 MiB.\n", stderr);
+        return EXIT_USAGE;
+    }
+    return run(&job, &paths);
+}

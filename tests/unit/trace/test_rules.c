@@ -1,0 +1,206 @@
+/*
+ * Contract: every unique name gets one category, the first rule that matches decides, the user's come before the
+ * built-in ones; patterns know * and ?, ignore case and mind the input's own category; a fault in the user's file is
+ * told with its line. The built-in table knows the usual kernels of the usual libraries.
+ */
+#include "cm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "trace/rules.h"
+
+static const char *category(const trace_rules *r, const char *name, const char *source)
+{
+    size_t n;
+    const trace_category *c = trace_rules_categories(r, &n);
+    uint32_t id = trace_rules_classify(r, name, source).category;
+    assert_true(id < n);
+    return c[id].name;
+}
+
+static void knows_kernels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *source, *category;
+    } cases[] = {
+        {"ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*, unsigned long)", "kernel", "allreduce"},
+        {"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", "Kernel", "allgather"},
+        {"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "kernel", "reducescatter"},
+        {"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "kernel", "send receive"},
+        {"ncclDevKernel_Broadcast_RING_LL", "kernel", "broadcast"},
+        {"ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "kernel", "communication"},
+        {"hcom_allReduce__123_0", "kernel", "allreduce"},
+        {"ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn", "kernel", "matmul"},
+        {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT32x32x256", "kernel", "matmul"},
+        {"nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", "kernel", "matmul"},
+        {"void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_relu_f16_128x128_32x5_tn_align8>", "kernel",
+         "matmul"},
+        {"void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128>>", "kernel",
+         "attention"},
+        {"fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16", "kernel", "attention"},
+        {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc", "kernel", "convolution"},
+        {"void cuApplyLayerNorm<c10::Half, float, c10::Half>(c10::Half*, float*)", "kernel", "normalization"},
+        {"void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 32, true, 1>", "kernel", "normalization"},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>", "kernel",
+         "elementwise"},
+        {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::TensorListMetadata<4>>",
+         "kernel", "optimizer"},
+        {"void (anonymous namespace)::softmax_warp_forward<c10::Half, float>", "kernel", "softmax"},
+        {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", "kernel", "reduction"},
+        {"triton_poi_fused_add_mul_tanh_0", "kernel", "elementwise"},
+        {"something_of_their_own", "kernel", "kernel"},
+        {"Memcpy HtoD (Pinned -> Device)", "gpu_memcpy", "copy host to device"},
+        {"Memcpy DtoH (Device -> Pageable)", "Memcpy", "copy device to host"},
+        {"Memset (Device)", "gpu_memset", "memset"},
+        {"cudaLaunchKernel", "cuda_runtime", "launch"},
+        {"hipGraphLaunch", "cuda_runtime", "graph launch"},
+        {"cudaDeviceSynchronize", "Runtime", "synchronize"},
+        {"aten::addmm", "cpu_op", "cpu matmul"},
+        {"autograd::engine::evaluate_function: AddmmBackward0", "cpu_op", "autograd"},
+        {"torch/nn/modules/module.py(1511): _wrapped_call_impl", "python_function", "python"},
+        {"ProfilerStep#3", "user_annotation", "step"},
+        {"anything", "never seen", "other"},
+        {"F_0,1", "", "forward"},
+    };
+    trace_rules *r = NULL;
+    assert_int_equal(trace_rules_create(&r, NULL, NULL), MAREY_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(category(r, cases[i].name, cases[i].source), cases[i].category);
+    }
+    trace_rules_destroy(&r);
+    assert_null(r);
+}
+
+static void knows_phases(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *source;
+        trace_mark mark;
+    } cases[] = {
+        {"ProfilerStep#12", "user_annotation", MARK_STEP},
+        {"Optimizer.step#AdamW.step", "user_annotation", MARK_OPTIMIZER},
+        {"autograd::engine::evaluate_function: AddmmBackward0", "cpu_op", MARK_BACKWARD},
+        {"autograd::engine::evaluate_function: CheckpointFunctionBackward", "cpu_op", MARK_CHECKPOINT},
+        {"## forward ##", "user_annotation", MARK_FORWARD},
+        {"torch/utils/checkpoint.py(1500): recompute_fn", "python_function", MARK_RECOMPUTE},
+        {"aten::mm", "cpu_op", MARK_NONE},
+        {"backward", "some category of a plain trace", MARK_NONE},
+    };
+    trace_rules *r = NULL;
+    assert_int_equal(trace_rules_create(&r, NULL, NULL), MAREY_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(trace_rules_classify(r, cases[i].name, cases[i].source).mark, cases[i].mark);
+    }
+    trace_rules_destroy(&r);
+}
+
+static void first_match_decides(void **state)
+{
+    (void)state;
+    static const char text[] = "category a matmul compute\n"
+                               "category \"b c\" collective communication # with a blank\n"
+                               "category other other other\n"
+                               "match a x?z,- ab* *Q\n"
+                               "match \"b c\" * *b?d* \"two words\"\n"
+                               "match a * *\n";
+    trace_rules *r = NULL;
+    assert_int_equal(trace_rules_create_from(&r, text, sizeof text - 1, NULL), MAREY_OK);
+    assert_string_equal(category(r, "ABCD", "xyz"), "a");
+    assert_string_equal(category(r, "ABCD", ""), "a");
+    assert_string_equal(category(r, "abcd", "q"), "b c");
+    assert_string_equal(category(r, "Two Words", "q"), "b c");
+    assert_string_equal(category(r, "two  words", "q"), "a");
+    assert_string_equal(category(r, "", "q"), "a");
+    trace_rules_destroy(&r);
+}
+
+static marey_status create(const char *text, diag *d)
+{
+    trace_rules *r = NULL;
+    marey_status status = trace_rules_create_from(&r, text, strlen(text), d);
+    trace_rules_destroy(&r);
+    return status;
+}
+
+static void tells_faults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"category other other other\nmatch nothing * x\n", "line 2: unknown category \"nothing\""},
+        {"category other pink other\n", "line 1: unknown class \"pink\""},
+        {"category other other basement\n", "line 1: unknown lane \"basement\""},
+        {"category other other other\n\nmatch other \"*\n", "line 3: a quote is not closed"},
+        {"category other other other\nfrobnicate\n", "line 2: unknown word \"frobnicate\""},
+        {"category other other other\nphase sideways * x\n", "line 2: unknown phase \"sideways\""},
+        {"category a other other\n", "the rules have no category \"other\""},
+        {"", "the rules have no category \"other\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        diag d;
+        diag_init(&d);
+        assert_int_equal(create(cases[i].text, &d), MAREY_FORMAT);
+        assert_int_equal(d.n_messages, 1);
+        assert_string_equal(d.messages[0].text, cases[i].message);
+        diag_deinit(&d);
+    }
+}
+
+static void user_comes_first(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/marey-rules-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    static const char text[] = "category mine compute compute\n"
+                               "match mine kernel *gemm*\n"
+                               "match softmax kernel their_*\n";
+    assert_int_equal(file_write_all(path, text, sizeof text - 1, NULL), MAREY_OK);
+    trace_rules *r = NULL;
+    assert_int_equal(trace_rules_create(&r, path, NULL), MAREY_OK);
+    assert_string_equal(category(r, "volta_sgemm_64x64_nt", "kernel"), "mine");
+    assert_string_equal(category(r, "their_kernel", "kernel"), "softmax");
+    assert_string_equal(category(r, "volta_sgemm_64x64_nt", "Kernel"), "mine");
+    assert_string_equal(category(r, "nvjet_tst", "kernel"), "matmul");
+    trace_rules_destroy(&r);
+    (void)unlink(path);
+    diag d;
+    diag_init(&d);
+    assert_int_equal(trace_rules_create(&r, path, &d), MAREY_IO);
+    assert_int_equal(d.n_messages, 1);
+    diag_deinit(&d);
+}
+
+/* A hostile pattern must not cost more than its length times the name's. */
+static void stays_fast(void **state)
+{
+    (void)state;
+    char text[4096] = "category other other other\ncategory a matmul compute\nmatch a * \"";
+    for (int i = 0; i < 1000; i++) {
+        (void)strcat(text, "*a");
+    }
+    (void)strcat(text, "*b\"\n");
+    char *name = calloc(1, 65536);
+    memset(name, 'a', 65535);
+    trace_rules *r = NULL;
+    assert_int_equal(trace_rules_create_from(&r, text, strlen(text), NULL), MAREY_OK);
+    assert_string_equal(category(r, name, "x"), "other");
+    trace_rules_destroy(&r);
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_kernels), cmocka_unit_test(knows_phases),     cmocka_unit_test(first_match_decides),
+        cmocka_unit_test(tells_faults),  cmocka_unit_test(user_comes_first), cmocka_unit_test(stays_fast),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
