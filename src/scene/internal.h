@@ -275,6 +275,7 @@ struct scene {
     bool has_selected;
     uint64_t selected_key;
     char source_text[48];
+    double event_budget; /* events in the window's blocks up to which all is drawn from events */
 };
 
 /* rows.c, place.c */

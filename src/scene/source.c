@@ -7,7 +7,6 @@
 
 #include "scene/internal.h"
 
-static const double EVENT_BUDGET = 400000; /* events in the window's blocks up to which all is drawn from events */
 enum { BLOCK_BUDGET = 48, FORCED_BLOCKS = 220 };
 
 /* The widest bin, in columns: fine bins while they are cheap, up to the study's 1.42 for a thousand rows. */
@@ -282,7 +281,7 @@ static bool few_events(scene *s)
             events += store_block(s->file, info.blocks[first + i]).n;
         }
         blocks += count;
-        if (events > EVENT_BUDGET || blocks > BLOCK_BUDGET) {
+        if (events > s->event_budget || blocks > BLOCK_BUDGET) {
             return false;
         }
     }

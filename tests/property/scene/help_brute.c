@@ -1,0 +1,173 @@
+#include "help_brute.h"
+
+#include <math.h>
+
+static bool has_track(const uint32_t *tracks, uint32_t n, uint32_t track)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (tracks[i] == track) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool meets(const small_event *e, double t0, double t1)
+{
+    double start = (double)e->start_ns;
+    double end = (double)(e->start_ns + e->dur_ns);
+    return start < t1 && (end > t0 || (e->dur_ns == 0 && start >= t0));
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+    return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+/* Union of clipped intervals: sorted by start, swept. */
+static double union_in(const int64_t (*spans)[2], size_t n, double t0, double t1)
+{
+    double sum = 0;
+    double upto = t0;
+    for (size_t i = 0; i < n; i++) {
+        double a = fmax((double)spans[i][0], upto);
+        double b = fmin((double)spans[i][1], t1);
+        if (b > a) {
+            sum += b - a;
+            upto = b;
+        }
+    }
+    return sum;
+}
+
+void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g, brute_column *out)
+{
+    int64_t(*spans)[2] = mem_alloc((r->n + 1) * sizeof *spans);
+    size_t n = 0;
+    memset(out, 0, g->n * sizeof *out);
+    for (size_t k = 0; k < r->n; k++) {
+        const small_event *e = &r->events[k];
+        if (!has_track(tracks, n_tracks, e->track)) {
+            continue;
+        }
+        spans[n][0] = e->start_ns;
+        spans[n++][1] = e->start_ns + e->dur_ns;
+        for (uint32_t i = 0; i < g->n; i++) {
+            double a = time_edge(g, i);
+            double b = time_edge(g, (int64_t)i + 1);
+            if (!meets(e, a, b)) {
+                continue;
+            }
+            double low = fmax(a, (double)e->start_ns);
+            double high = fmin(b, (double)(e->start_ns + e->dur_ns));
+            out[i].count++;
+            out[i].touches[e->klass] = true;
+            out[i].share[e->klass] += fmax(0, high - low) / g->step_ns;
+            uint8_t severity = e->flags & EVENT_SEVERITY;
+            out[i].severity = severity > out[i].severity ? severity : out[i].severity;
+        }
+    }
+    qsort(spans, n, sizeof *spans, compare_ints);
+    for (uint32_t i = 0; i < g->n; i++) {
+        out[i].busy = union_in((const int64_t(*)[2])spans, n, time_edge(g, i), time_edge(g, (int64_t)i + 1)) / g->step_ns;
+    }
+    free(spans);
+}
+
+uint8_t brute_class(const brute_column *c, double *margin)
+{
+    uint8_t best = CELL_EMPTY;
+    *margin = 1;
+    for (uint8_t k = 0; k < CLASS_COUNT; k++) {
+        if (c->touches[k] && (best == CELL_EMPTY || c->share[k] > c->share[best])) {
+            best = k;
+        }
+    }
+    for (uint8_t k = 0; best != CELL_EMPTY && k < CLASS_COUNT; k++) {
+        if (k != best && c->touches[k]) {
+            *margin = fmin(*margin, fabs(c->share[best] - c->share[k]));
+        }
+    }
+    return best;
+}
+
+bool brute_any(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, double t0, double t1)
+{
+    for (size_t k = 0; k < r->n; k++) {
+        if (has_track(tracks, n_tracks, r->events[k].track) && meets(&r->events[k], t0, t1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t random_length(prng *p, int64_t mean_ns)
+{
+    uint64_t kind = prng_below(p, 20);
+    if (kind == 0) {
+        return 0;
+    }
+    double scale = kind == 1 ? 60 : kind < 8 ? 0.1 : 1;
+    return (int64_t)(prng_unit(p) * 2 * scale * (double)mean_ns);
+}
+
+static uint8_t random_flags(prng *p)
+{
+    uint64_t k = prng_below(p, 200);
+    return k == 0 ? SEVERITY_ERROR : k == 1 ? SEVERITY_LOST | EVENT_UNFINISHED : 0;
+}
+
+/* Nested: each event of depth d + 1 lies inside one of depth d. */
+static void fill_nested(small_run *r, prng *p, uint32_t track, uint32_t name, int64_t a, int64_t b, int depth)
+{
+    small_put(r, (small_event){track, a, b - a, name, 0, CLASS_CPU_OP, random_flags(p), NULL});
+    int64_t t = a;
+    while (depth > 1 && t < b) {
+        int64_t from = t + (int64_t)prng_below(p, (uint64_t)(b - t) + 1);
+        int64_t to = from + (int64_t)prng_below(p, (uint64_t)(b - from) + 1);
+        if (to > from) {
+            fill_nested(r, p, track + 1, name, from, to, depth - 1);
+        }
+        t = to + (b - a) / 4 + 1;
+    }
+}
+
+static void fill_track(small_run *r, prng *p, uint32_t track, uint32_t first_name, uint32_t n, int64_t mean_ns)
+{
+    int64_t t = (int64_t)prng_below(p, (uint64_t)mean_ns * 2 + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t length = random_length(p, mean_ns);
+        uint32_t k = (uint32_t)prng_below(p, 4);
+        uint8_t klass = (uint8_t)(first_name == 0 ? k : CLASS_COLLECTIVE + k % 3);
+        small_put(r, (small_event){track, t, length, first_name + k, i, klass, random_flags(p), NULL});
+        int64_t gap = prng_below(p, 3) ? (int64_t)(prng_unit(p) * (double)mean_ns) : 0;
+        t += length + gap + (length == 0);
+        t += prng_below(p, 50) == 0 ? 40 * mean_ns : 0;
+    }
+}
+
+void brute_random_run(small_run *r, prng *p, uint32_t n_ranks, uint32_t per_track, int64_t mean_ns)
+{
+    small_init(r);
+    for (uint32_t k = 0; k < 4; k++) {
+        (void)small_name(r, "kernel", (trace_class)k, KIND_COMPUTE);
+    }
+    for (uint32_t k = 0; k < 4; k++) {
+        (void)small_name(r, "move", (trace_class)(CLASS_COLLECTIVE + k % 3), KIND_COMMUNICATION);
+    }
+    uint32_t cpu = small_name(r, "op", CLASS_CPU_OP, KIND_CPU);
+    for (uint32_t k = 0; k < n_ranks; k++) {
+        (void)small_rank(r, -1, "host");
+        fill_track(r, p, small_lane(r, KIND_COMPUTE, "stream 7", 1), 0, per_track, mean_ns);
+        fill_track(r, p, small_lane(r, KIND_COMMUNICATION, "stream 20", 1), 4, per_track / 4 + 1, mean_ns * 3);
+        uint32_t track = small_lane(r, KIND_CPU, "thread 1", 3);
+        int64_t t = 0;
+        for (uint32_t i = 0; i < per_track / 8; i++) {
+            int64_t length = 1 + (int64_t)prng_below(p, (uint64_t)mean_ns * 8);
+            fill_nested(r, p, track, cpu, t, t + length, 3);
+            t += length + (int64_t)prng_below(p, (uint64_t)mean_ns * 8);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+/*
+ * Contract (design: "what the picture promises", 1 to 5 and 8), for random runs, windows, widths and offsets:
+ *   from events: a column of a row is inked if and only if an event of the row meets its half-open range (a zero-length event
+ *   inks one column); its occupancy is the union of busy time to 1/255; its class is the one with the most time (ties: the
+ *   lowest); several events and a severity are flagged;
+ *   from tiles: no column that an event meets is empty, and a column without any lies next to one by less than one bin;
+ *   occupancy differs by no more than what the partial bins at the column's two edges hold;
+ *   the same range at another width inks the same events; a nanosecond keeps its place at the end of a run of 48 hours.
+ */
+#include "cm.h"
+
+#include <math.h>
+
+#include "help/stage.h"
+#include "help_brute.h"
+
+typedef struct deviation {
+    size_t columns, wrong_ink, wrong_class, missing_ink;
+    double worst_busy, worst_ink_ns;
+} deviation;
+
+static void tracks_of(const stage *g, const scene_row *row, uint32_t *tracks, uint32_t *n)
+{
+    uint32_t one = 0;
+    const uint32_t *t = row_tracks(g->scene, row, n, &one);
+    memcpy(tracks, t, *n * sizeof *tracks);
+}
+
+static void check_exact_row(const small_run *r, const stage *g, const scene_row *row, deviation *d)
+{
+    uint32_t tracks[16];
+    uint32_t n = 0;
+    tracks_of(g, row, tracks, &n);
+    const time_grid *grid = &g->scene->src.grid;
+    const row_raster *cells = stage_raster(g, row);
+    assert_non_null(cells);
+    assert_int_equal(cells->n, grid->n);
+    brute_column *truth = mem_calloc(grid->n, sizeof *truth);
+    brute_columns(r, tracks, n, grid, truth);
+    for (uint32_t i = 0; i < grid->n; i++) {
+        double margin;
+        uint8_t klass = brute_class(&truth[i], &margin);
+        const draw_cell *c = &cells->cells[i];
+        assert_int_equal(c->klass != CELL_EMPTY, truth[i].count > 0);
+        if (truth[i].count == 0) {
+            continue;
+        }
+        d->columns++;
+        double wanted = fmin(255, fmax(1, truth[i].busy * 255));
+        assert_true(fabs(c->occupancy - wanted) <= 1.0);
+        assert_int_equal((c->flags & CELL_MORE) != 0, truth[i].count > 1);
+        assert_int_equal((c->flags & CELL_SEVERE) != 0, truth[i].severity > 0);
+        assert_int_equal(c->flags & CELL_COARSE, 0);
+        if (margin > 1e-4) {
+            assert_int_equal(c->klass, klass);
+        }
+    }
+    free(truth);
+}
+
+static void random_window(prng *p, view *v, int64_t run)
+{
+    double width = (double)run * pow(10, -5 * prng_unit(p));
+    width = fmax(width, 200);
+    double at = ((double)run * 1.1 - width) * prng_unit(p) - 0.05 * (double)run;
+    v->t0_ns = at;
+    v->t1_ns = at + width;
+}
+
+static void events_are_drawn_exactly(void **state)
+{
+    (void)state;
+    prng p;
+    prng_seed(&p, 11);
+    deviation d = {0};
+    for (int k = 0; k < 12; k++) {
+        small_run r;
+        stage g;
+        brute_random_run(&r, &p, 1 + (uint32_t)prng_below(&p, 5), 20 + (uint32_t)prng_below(&p, 400), 50 + (int64_t)prng_below(&p, 5000));
+        assert_int_equal(stage_open(&g, &r, 300 + (int)prng_below(&p, 900), 900), MAREY_OK);
+        for (int w = 0; w < 12; w++) {
+            random_window(&p, &g.view, r.m.duration_ns);
+            scene_open_all(g.scene, (int)prng_below(&p, 4));
+            g.in.width_px = 300 + (int)prng_below(&p, 900);
+            assert_true(stage_settle(&g) > 0);
+            assert_null(draw_list_check(&g.list));
+            for (size_t i = g.scene->first_visible; i < g.scene->end_visible; i++) {
+                if (g.scene->tree.rows[i].kind != ROW_GROUP) {
+                    check_exact_row(&r, &g, &g.scene->tree.rows[i], &d);
+                }
+            }
+        }
+        stage_close(&g);
+        small_free(&r);
+    }
+    print_message("from events: %zu inked columns, all exact\n", d.columns);
+    assert_true(d.columns > 20000);
+}
+
+/* Widest bin that a row of this frame was drawn with. */
+static int64_t bin_of(const stage *g, const scene_row *row)
+{
+    uint32_t group = g->scene->rank_events_group[row->rank];
+    const group_source *src = &g->scene->src.groups[(size_t)group * LOD_R + (row->kind == ROW_RANK ? R_RANK : R_TRACK)];
+    return src->made && src->mode == SOURCE_TILES ? src->map->bin_ns : 0;
+}
+
+static void check_tile_row(const small_run *r, const stage *g, const scene_row *row, deviation *d)
+{
+    uint32_t tracks[16];
+    uint32_t n = 0;
+    tracks_of(g, row, tracks, &n);
+    const time_grid *grid = &g->scene->src.grid;
+    const row_raster *cells = stage_raster(g, row);
+    double bin = (double)bin_of(g, row);
+    assert_true(bin > 0);
+    brute_column *truth = mem_calloc(grid->n, sizeof *truth);
+    brute_columns(r, tracks, n, grid, truth);
+    for (uint32_t i = 0; i < grid->n; i++) {
+        const draw_cell *c = &cells->cells[i];
+        double margin;
+        uint8_t klass = brute_class(&truth[i], &margin);
+        bool inked = c->klass != CELL_EMPTY;
+        d->missing_ink += truth[i].count > 0 && !inked;
+        d->columns += truth[i].count > 0;
+        if (inked && truth[i].count == 0) {
+            d->wrong_ink++;
+            assert_true(brute_any(r, tracks, n, time_edge(grid, i) - bin, time_edge(grid, (int64_t)i + 1) + bin));
+        }
+        if (inked && truth[i].count > 0) {
+            double off = fabs(c->occupancy / 255.0 - truth[i].busy);
+            d->worst_busy = fmax(d->worst_busy, off);
+            assert_true(off <= 2 * fmin(bin * grid->inverse, 1) + 0.03);
+            d->wrong_class += margin > 0.05 && c->klass != klass;
+            if (truth[i].severity > 0) {
+                assert_true(c->flags & CELL_SEVERE);
+            }
+        }
+    }
+    free(truth);
+}
+
+static void tiles_cover_every_event(void **state)
+{
+    (void)state;
+    prng p;
+    prng_seed(&p, 12);
+    deviation d = {0};
+    for (int k = 0; k < 3; k++) {
+        small_run r;
+        stage g;
+        brute_random_run(&r, &p, 8, 9000, 1000);
+        assert_int_equal(stage_open(&g, &r, 900, 900), MAREY_OK);
+        g.scene->event_budget = 0;
+        scene_open_all(g.scene, 0);
+        for (int w = 0; w < 6; w++) {
+            g.in.width_px = 300 + (int)prng_below(&p, 500);
+            double width = (double)r.m.duration_ns * (0.3 + 0.7 * prng_unit(&p));
+            g.view.t0_ns = ((double)r.m.duration_ns - width) * prng_unit(&p);
+            g.view.t1_ns = g.view.t0_ns + width;
+            assert_true(stage_settle(&g) > 0);
+            for (size_t i = g.scene->first_visible; i < g.scene->end_visible; i++) {
+                check_tile_row(&r, &g, &g.scene->tree.rows[i], &d);
+            }
+        }
+        stage_close(&g);
+        small_free(&r);
+    }
+    print_message("from tiles: %zu columns with events, %zu inked ones without (%.2f %%), %zu of another class (%.2f %%), "
+                  "occupancy off by at most %.3f\n",
+                  d.columns, d.wrong_ink, 100.0 * (double)d.wrong_ink / (double)d.columns, d.wrong_class,
+                  100.0 * (double)d.wrong_class / (double)d.columns, d.worst_busy);
+    assert_int_equal(d.missing_ink, 0);
+    assert_true(d.wrong_ink * 20 < d.columns);
+    assert_true(d.wrong_class * 50 < d.columns);
+}
+
+/* A long event alone: at every width and offset it inks exactly the columns that it meets, and no other. */
+static void a_range_inks_the_same_at_any_width(void **state)
+{
+    (void)state;
+    prng p;
+    prng_seed(&p, 13);
+    small_run r;
+    stage g;
+    brute_random_run(&r, &p, 1, 60, 2000);
+    assert_int_equal(stage_open(&g, &r, 900, 600), MAREY_OK);
+    for (int k = 0; k < 60; k++) {
+        g.in.width_px = 260 + (int)prng_below(&p, 3000);
+        g.view.t0_ns = prng_unit(&p) * 100 - 50;
+        g.view.t1_ns = (double)r.m.duration_ns * 0.8 + prng_unit(&p) * 100;
+        assert_true(stage_settle(&g) > 0);
+        const scene_row *row = &g.scene->tree.rows[0];
+        const row_raster *cells = stage_raster(&g, row);
+        uint32_t tracks[16];
+        uint32_t n = 0;
+        tracks_of(&g, row, tracks, &n);
+        for (size_t i = 0; i < r.n; i++) {
+            const small_event *e = &r.events[i];
+            bool of_row = n > 0 && (e->track == tracks[0] || (n > 1 && e->track == tracks[1]));
+            int64_t a = column_of(&g.scene->src.grid, (double)e->start_ns);
+            if (of_row && a >= 0 && a < (int64_t)cells->n) {
+                assert_int_not_equal(cells->cells[a].klass, CELL_EMPTY);
+            }
+        }
+    }
+    stage_close(&g);
+    small_free(&r);
+}
+
+static void a_nanosecond_keeps_its_place(void **state)
+{
+    (void)state;
+    const int64_t end = INT64_C(48) * 3600 * 1000000000;
+    small_run r;
+    stage g;
+    small_init(&r);
+    (void)small_name(&r, "kernel", CLASS_MATMUL, KIND_COMPUTE);
+    (void)small_rank(&r, -1, "");
+    uint32_t track = small_lane(&r, KIND_COMPUTE, "stream", 1);
+    for (int64_t i = 0; i < 50; i++) {
+        small_put(&r, (small_event){track, end - 1000 + 2 * i, 1, 0, (uint32_t)i, CLASS_MATMUL, 0, NULL});
+    }
+    r.m.duration_ns = end;
+    assert_int_equal(stage_open(&g, &r, 1400, 600), MAREY_OK);
+    for (int shift = 0; shift < 20; shift++) {
+        g.view.t0_ns = (double)(end - 1000) + shift;
+        g.view.t1_ns = g.view.t0_ns + 40;
+        assert_true(stage_settle(&g) > 0);
+        const row_raster *cells = stage_raster(&g, &g.scene->tree.rows[0]);
+        for (uint32_t i = 0; i < cells->n; i++) {
+            double middle = (i + 0.5) * g.scene->src.grid.step_ns + shift;
+            if (fabs(middle - round(middle)) > 0.05) { /* away from the edges of events */
+                bool inside_one = (int64_t)floor(middle) % 2 == 0 && floor(middle) < 100;
+                assert_int_equal(cells->cells[i].klass != CELL_EMPTY, inside_one);
+            }
+        }
+    }
+    stage_close(&g);
+    small_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_are_drawn_exactly),
+        cmocka_unit_test(tiles_cover_every_event),
+        cmocka_unit_test(a_range_inks_the_same_at_any_width),
+        cmocka_unit_test(a_nanosecond_keeps_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
