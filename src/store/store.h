@@ -90,7 +90,8 @@ typedef struct store_link {
 typedef struct store_collective {
     uint64_t row;
     uint32_t group; /* into model.groups; NO_ID */
-    uint32_t what;  /* into model.sources? no: into /collectives/what strings, see store_writer_collectives */
+    uint32_t what;  /* operation: writing, into the strings given with the table; read back, see store_string(). NO_ID:
+                       none */
     int64_t in_elements, out_elements, bytes, group_size, seq; /* -1: unknown */
     uint32_t dtype;
 } store_collective;
@@ -139,6 +140,7 @@ typedef struct store_block_info {
     const uint32_t *offsets; /* [n_tracks + 1] first event of each inside the block */
     uint32_t n_carry;
     const store_carry *carry; /* ascending by track */
+    bool is_damaged;
 } store_block_info;
 
 typedef struct store_group_info {
@@ -154,10 +156,17 @@ typedef struct store_group_info {
 size_t store_n_groups(const store_file *f);
 store_group_info store_group_at(const store_file *f, uint32_t group);
 size_t store_n_blocks(const store_file *f);
-store_block_info store_block(const store_file *f, uint32_t block);
+/** Tracks and carried events of a group are read at their first use, here or by store_block(). Thread: any.
+ *  Errors: RANGE, IO, FORMAT. */
+marey_status store_group_load(store_file *f, uint32_t group, diag *d);
+/** Arrays live as long as the file. Where the group's directory cannot be read, `is_damaged` is set and tracks and
+ * carry are empty; store_group_load() says why. Thread: any. */
+store_block_info store_block(store_file *f, uint32_t block);
+/** The group whose blocks hold a track's events; NO_ID when there is none. */
+uint32_t store_track_group(const store_file *f, uint32_t track);
 /** The range of the group's blocks whose slices, or carried events, can meet [t0, t1): blocks[*first .. *first + *n).
- * The carry list of blocks[*first] completes it (when *n is 0 and the window is non-empty, *carry_block is the block
- * whose carry list to use: the last one before; UINT32_MAX none). */
+ * Their events and the carry list of blocks[*first] are all that meets the window; *n = 0: nothing does (the last slice
+ * of a group reaches to the end of its events). */
 void store_blocks_in(const store_file *f, uint32_t group, int64_t t0_ns, int64_t t1_ns, uint32_t *first, uint32_t *n);
 
 /* Decoded columns of one block; arrays of BLOCK_EVENTS, only the wanted ones are filled. */
@@ -178,6 +187,8 @@ typedef struct store_columns {
 marey_status store_read_block(store_file *f, uint32_t block, uint32_t columns, store_columns *c, diag *d);
 void store_columns_free(store_columns *c);
 
+/* The top level of a row level is one column and always stored. Below it, a tile that holds events is stored or sparse.
+ */
 typedef enum tile_state { TILE_EMPTY, TILE_STORED, TILE_SPARSE /* not stored: read the events instead */ } tile_state;
 tile_state store_tile_find(const store_file *f, const tile_key *key, uint32_t *tile);
 size_t store_n_tiles(const store_file *f);
@@ -200,13 +211,18 @@ marey_status store_read_links(store_file *f, uint64_t row, store_link *out, size
 /** The collective arguments of a row; *found false when it has none. Strings live as long as the file. */
 marey_status store_read_collective(store_file *f, uint64_t row, store_collective *c, const char **what,
                                    const char **dtype, bool *found, diag *d);
+/** Collectives [first, first + n) in the order of rows; model.n_collectives in all. `what` and `dtype` are string ids
+ * here. Errors: FORMAT (also when there are fewer), IO. */
+marey_status store_read_collectives(store_file *f, uint64_t first, size_t n, store_collective *out, diag *d);
+const char *store_string(const store_file *f, uint32_t id); /* never NULL; lives as long as the file */
+/** The samples of one counter; the caller frees them. */
 marey_status store_read_samples(store_file *f, uint32_t counter, store_sample **samples, size_t *n, diag *d);
 
 /** Sizes of the parts, for `marey info`. */
 typedef struct store_sizes {
     uint64_t file, events, pyramid, names, arguments, graph, other;
 } store_sizes;
-store_sizes store_file_sizes(const store_file *f);
+store_sizes store_file_sizes(store_file *f);    /* walks all chunk indices: for information only */
 uint64_t store_bytes_read(const store_file *f); /* since open, from the device or its cache */
 
 /** The schema as GitHub-flavoured Markdown: exactly docs/format.md. */

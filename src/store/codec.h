@@ -1,0 +1,37 @@
+/*
+ * Chunks outside HDF5: byte shuffle and zlib streams by libdeflate, the same bytes that HDF5's own filters make.
+ * Thread: one at a time per codec.
+ */
+#ifndef MAREY_STORE_CODEC_H
+#define MAREY_STORE_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct codec {
+    struct libdeflate_compressor *deflate;
+    struct libdeflate_decompressor *inflate;
+    uint8_t *planes; /* shuffled bytes */
+    size_t cap_planes;
+    uint8_t *packed;
+    size_t cap_packed;
+} codec;
+
+void codec_deinit(codec *c);
+
+/** Bytes into planes: all first bytes, all second bytes, ... */
+void shuffle_bytes(const void *in, size_t n, size_t size, uint8_t *out);
+void unshuffle_bytes(const uint8_t *in, size_t n, size_t size, void *out);
+
+/** Pack n elements of `size` bytes (size 1: no shuffle). @return length; the bytes are in c->packed until the next call
+ */
+size_t codec_pack(codec *c, const void *data, size_t n, size_t size);
+/** The largest length that codec_pack() can give. */
+size_t codec_bound(size_t bytes);
+/** Unpack exactly n elements. @return false when the bytes are damaged or of another length */
+bool codec_unpack(codec *c, const uint8_t *packed, size_t length, size_t n, size_t size, void *out);
+
+uint32_t codec_crc(const void *bytes, size_t n);
+
+#endif

@@ -1,0 +1,125 @@
+/* The insides of the writer, shared by its files. */
+#ifndef MAREY_STORE_WRITER_H
+#define MAREY_STORE_WRITER_H
+
+#include <pthread.h>
+
+#include "store/args.h"
+#include "store/codec.h"
+#include "store/h5.h"
+#include "store/store.h"
+#include "store/vfd.h"
+
+enum {
+    N_COLUMNS = 6, /* of /events, in the order of COL_* */
+    ARGS_CHUNK = 65536,
+    TABLE_CHUNK = 32768,        /* rows per chunk of the other datasets */
+    ARGS_BLOCK_LIMIT = 64 << 20 /* bytes of argument text after which a block is closed early */
+};
+
+/* A dataset that grows; opened at its first use. */
+typedef struct out_dataset {
+    hid_t id; /* 0: not created */
+    uint64_t n;
+} out_dataset;
+
+typedef struct chunk_hint {
+    uint64_t addr; /* UINT64_MAX: unknown */
+    uint32_t size;
+    uint32_t crc;
+} chunk_hint;
+
+typedef struct out_block {
+    uint32_t group, n, n_tracks;
+    int64_t t0_ns, t1_ns;
+    uint64_t track_first;
+    uint64_t args_first, args_bytes;
+    chunk_hint hints[N_COLUMNS];
+} out_block;
+
+typedef struct out_tile {
+    tile_key key;
+    uint64_t n_cols; /* 0: stored */
+    uint64_t index;
+    uint64_t n_events;
+    chunk_hint hint;
+} out_tile;
+
+typedef struct out_group {
+    store_group_params params;
+    uint64_t first_carry;
+    uint32_t n_carry;
+    uint32_t *blocks; /* owned */
+    size_t n_blocks, cap_blocks;
+    int64_t bin0_ns[LOD_R];
+    uint32_t n_levels[LOD_R], n_rows[LOD_R];
+} out_group;
+
+/* What a job needs to compress; kept for reuse. */
+typedef struct bench {
+    struct bench *next;
+    codec codec;
+    args_encoder *args;
+    strbuf stream;
+} bench;
+
+struct store_writer {
+    char *path, *aside;
+    store_options options;
+    vfd_record record;
+    hid_t file;
+    out_dataset out[SCHEMA_COUNT];
+    args_dict dict;
+
+    pthread_mutex_t directory; /* one group at a time appends its directory */
+    pthread_mutex_t lock;      /* guards all below */
+    pthread_cond_t done;
+    unsigned n_jobs, max_jobs;
+    bench *benches;
+    marey_status failed;
+    diag diag; /* messages of jobs */
+    out_group *groups;
+    size_t n_groups, cap_groups;
+    out_block *blocks;
+    size_t n_blocks, cap_blocks;
+    out_tile *tiles;
+    size_t n_tiles, cap_tiles;
+    uint64_t n_cells[LOD_R];
+    chunk_hint *args_hints;
+    size_t n_args_hints, cap_args_hints;
+    struct {
+        uint64_t row;
+        int64_t dur_ns;
+    } * longs;
+    size_t n_longs, cap_longs;
+    store_link *links;
+    size_t n_links, cap_links;
+    intern strings;
+    bool has_collectives;
+};
+
+/* writer.c */
+marey_status writer_fail(store_writer *w, marey_status status, const char *what);
+bench *bench_take(store_writer *w);
+void bench_give(store_writer *w, bench *b);
+/** Run `fn` on a worker, or here where there is none or too much waits. It must end with writer_job_done(). */
+void writer_run(store_writer *w, pool_fn fn, void *ctx);
+void writer_job_done(store_writer *w);
+
+/* writer_out.c */
+/** Append n rows to a dataset. Thread: any. */
+marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_t n);
+/** Pack and write one chunk of `n` elements at chunk index `index`. Thread: any. */
+marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
+                       chunk_hint *hint);
+/** Create what is missing, trim the chunked datasets to `rows`. */
+marey_status out_finish(store_writer *w);
+uint32_t writer_string(store_writer *w, const char *s);
+
+/* writer_model.c */
+marey_status writer_put_model(store_writer *w, const trace_model *m);
+
+/* writer_side.c */
+marey_status writer_put_links(store_writer *w);
+
+#endif

@@ -1,0 +1,558 @@
+/* Groups: events in, blocks and tiles out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/writer.h"
+
+/* An event that waits for its block, in order of arrival. */
+typedef struct pending {
+    int64_t start_ns, dur_ns;
+    uint32_t track_row, name, instance;
+    uint32_t args_len;
+    uint64_t args_at;
+    uint64_t tag;
+    uint8_t klass, flags;
+} pending;
+
+typedef struct group_track {
+    uint32_t track;         /* in the model; NO_ID until its first event */
+    uint32_t n;             /* events pending */
+    uint32_t at;            /* where the next one of them goes in the block */
+    uint32_t carry;         /* its open entry in the carry list, or NO_ID */
+    int64_t pending_end_ns; /* end of the last event, pending ones included */
+    store_carry last;       /* the last event of the blocks so far */
+} group_track;
+
+typedef struct carry_entry {
+    store_carry event;
+    uint32_t from, to;
+} carry_entry;
+
+struct store_group {
+    store_writer *w;
+    uint32_t id;
+    store_group_params params;
+    pyramid *lod;
+    pending *events; /* BLOCK_EVENTS */
+    uint32_t n;
+    char *args;
+    size_t n_args, cap_args;
+    group_track *tracks; /* by track row */
+    size_t n_tracks, cap_tracks;
+    carry_entry *carries;
+    size_t n_carries, cap_carries;
+    int64_t t0_ns; /* of the next block */
+    int64_t last_start_ns, last_end_ns;
+    uint32_t *present; /* scratch: track rows of the block */
+    size_t cap_present;
+    uint32_t *block_tracks, *block_counts; /* all blocks of the group, for /blocks/tracks */
+    size_t n_block_tracks, cap_block_tracks, cap_block_counts;
+    uint32_t *blocks; /* ids, in the order of time */
+    size_t n_blocks, cap_blocks;
+    int64_t bin0_ns[LOD_R];
+};
+
+/* ------------------------------------------------------------------ jobs */
+
+typedef struct block_job {
+    store_writer *w;
+    uint32_t block, n;
+    int64_t start_ns[BLOCK_EVENTS];
+    uint32_t dur_ns[BLOCK_EVENTS];
+    uint32_t name[BLOCK_EVENTS];
+    uint8_t klass[BLOCK_EVENTS];
+    uint8_t flags[BLOCK_EVENTS];
+    uint32_t instance[BLOCK_EVENTS];
+    char *args;        /* NULL: none */
+    uint64_t *args_at; /* in block order */
+    uint32_t *args_len;
+} block_job;
+
+static marey_status write_args(block_job *j, bench *b)
+{
+    store_writer *w = j->w;
+    if (!b->args) {
+        b->args = args_encoder_create(&w->dict);
+    }
+    args_encoder_begin(b->args);
+    for (uint32_t i = 0; i < j->n; i++) {
+        args_encoder_add(b->args, j->args + j->args_at[i], j->args_len[i]);
+    }
+    strbuf_clear(&b->stream);
+    args_encoder_end(b->args, &b->stream);
+    size_t n_bytes = b->stream.n;
+    size_t n_chunks = (n_bytes + ARGS_CHUNK - 1) / ARGS_CHUNK;
+    static const char zeros[ARGS_CHUNK] = {0};
+    strbuf_add(&b->stream, zeros, n_chunks * ARGS_CHUNK - n_bytes);
+    (void)pthread_mutex_lock(&w->lock);
+    uint64_t first = w->n_args_hints;
+    for (size_t i = 0; i < n_chunks; i++) {
+        VEC_PUSH(w->args_hints, w->n_args_hints, w->cap_args_hints, (chunk_hint){0});
+    }
+    w->blocks[j->block].args_first = first;
+    w->blocks[j->block].args_bytes = n_bytes;
+    (void)pthread_mutex_unlock(&w->lock);
+    marey_status status = MAREY_OK;
+    for (size_t i = 0; i < n_chunks && status == MAREY_OK; i++) {
+        chunk_hint hint;
+        status = out_chunk(w, S_ARGS_DATA, &b->codec, first + i, b->stream.s + i * ARGS_CHUNK, ARGS_CHUNK, &hint);
+        (void)pthread_mutex_lock(&w->lock);
+        w->args_hints[first + i] = hint;
+        (void)pthread_mutex_unlock(&w->lock);
+    }
+    return status;
+}
+
+static void run_block(void *ctx)
+{
+    block_job *j = ctx;
+    store_writer *w = j->w;
+    bench *b = bench_take(w);
+    const void *columns[N_COLUMNS] = {j->start_ns, j->dur_ns, j->name, j->klass, j->flags, j->instance};
+    chunk_hint hints[N_COLUMNS];
+    marey_status status = MAREY_OK;
+    for (unsigned i = 0; i < N_COLUMNS && status == MAREY_OK; i++) {
+        status = out_chunk(w, (schema_id)(S_EVENT_START + i), &b->codec, j->block, columns[i], BLOCK_EVENTS, &hints[i]);
+    }
+    if (status == MAREY_OK) {
+        (void)pthread_mutex_lock(&w->lock);
+        memcpy(w->blocks[j->block].hints, hints, sizeof hints);
+        (void)pthread_mutex_unlock(&w->lock);
+    }
+    if (status == MAREY_OK && j->args) {
+        (void)write_args(j, b);
+    }
+    bench_give(w, b);
+    free(j->args);
+    free(j->args_at);
+    free(j->args_len);
+    free(j);
+    writer_job_done(w);
+}
+
+typedef struct tile_job {
+    store_writer *w;
+    size_t tile;
+    uint8_t r;
+    uint64_t index;
+    uint8_t cells[TILE_CELLS * LOD_PLANES];
+} tile_job;
+
+static void run_tile(void *ctx)
+{
+    tile_job *j = ctx;
+    store_writer *w = j->w;
+    bench *b = bench_take(w);
+    chunk_hint hint;
+    marey_status status =
+        out_chunk(w, (schema_id)(S_CELLS_TRACK + j->r), &b->codec, j->index, j->cells, sizeof j->cells, &hint);
+    if (status == MAREY_OK) {
+        (void)pthread_mutex_lock(&w->lock);
+        w->tiles[j->tile].hint = hint;
+        (void)pthread_mutex_unlock(&w->lock);
+    }
+    bench_give(w, b);
+    free(j);
+    writer_job_done(w);
+}
+
+static marey_status take_tile(void *ctx, const tile_key *key, uint64_t n_cols, const uint8_t *cells, uint64_t n_events)
+{
+    store_group *g = ctx;
+    store_writer *w = g->w;
+    out_tile t = {.key = *key, .n_cols = cells ? 0 : n_cols, .n_events = n_events};
+    (void)pthread_mutex_lock(&w->lock);
+    if (cells) {
+        t.index = w->n_cells[key->r]++;
+    }
+    size_t tile = w->n_tiles;
+    VEC_PUSH(w->tiles, w->n_tiles, w->cap_tiles, t);
+    marey_status status = w->failed;
+    (void)pthread_mutex_unlock(&w->lock);
+    if (cells && status == MAREY_OK) {
+        tile_job *j = mem_alloc(sizeof *j);
+        j->w = w;
+        j->tile = tile;
+        j->r = key->r;
+        j->index = t.index;
+        memcpy(j->cells, cells, sizeof j->cells);
+        writer_run(w, run_tile, j);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ begin */
+
+marey_status store_group_begin(store_writer *w, store_group **out, const store_group_params *params, diag *d)
+{
+    *out = NULL;
+    if (params->n_ranks > GROUP_RANKS || params->duration_ns < 0) {
+        return diag_error(d, MAREY_ARG, w->path, DIAG_NO_OFFSET, "a group of %u ranks, or of a negative time",
+                          params->n_ranks);
+    }
+    store_group *g = mem_calloc(1, sizeof *g);
+    g->w = w;
+    g->params = *params;
+    g->events = mem_alloc(BLOCK_EVENTS * sizeof *g->events);
+    int64_t busy_ns = params->busy_rank_ns > 0 ? params->busy_rank_ns : params->duration_ns;
+    pyramid_choose_bins(params->n_events, busy_ns, g->bin0_ns);
+    out_group o = {.params = *params};
+    memcpy(o.bin0_ns, g->bin0_ns, sizeof o.bin0_ns);
+    (void)pthread_mutex_lock(&w->lock);
+    g->id = (uint32_t)w->n_groups;
+    VEC_PUSH(w->groups, w->n_groups, w->cap_groups, o);
+    (void)pthread_mutex_unlock(&w->lock);
+    pyramid_params p = {.group = g->id,
+                        .n_ranks = params->kind == GROUP_EVENTS ? params->n_ranks : 0,
+                        .duration_ns = params->duration_ns,
+                        .emit = take_tile,
+                        .ctx = g};
+    memcpy(p.bin0_ns, g->bin0_ns, sizeof p.bin0_ns);
+    marey_status status = pyramid_create(&g->lod, &p);
+    MAREY_ASSERT(status == MAREY_OK);
+    *out = g;
+    return MAREY_OK;
+}
+
+static void group_free(store_group *g)
+{
+    pyramid_destroy(&g->lod);
+    free(g->events);
+    free(g->args);
+    free(g->tracks);
+    free(g->carries);
+    free(g->present);
+    free(g->block_tracks);
+    free(g->block_counts);
+    free(g->blocks);
+    free(g);
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+/* Lengthen the carry entries of what still runs at the begin of this block. */
+static void carry_over(store_group *g, int64_t t0_ns, uint32_t index)
+{
+    for (size_t i = 0; i < g->n_tracks; i++) {
+        group_track *t = &g->tracks[i];
+        if (t->track == NO_ID || t->last.start_ns < 0 || t->last.start_ns + t->last.dur_ns <= t0_ns) {
+            continue;
+        }
+        if (t->carry == NO_ID) {
+            t->carry = (uint32_t)g->n_carries;
+            carry_entry c = {t->last, index, index};
+            VEC_PUSH(g->carries, g->n_carries, g->cap_carries, c);
+        }
+        g->carries[t->carry].to = index;
+    }
+}
+
+static int compare_present(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The block's tracks by id, with where their events go. @return how many */
+static uint32_t place_tracks(store_group *g)
+{
+    uint64_t *order = mem_alloc((g->n ? g->n : 1) * sizeof *order);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        uint32_t row = g->events[i].track_row;
+        if (g->tracks[row].n++ == 0) {
+            order[n++] = (uint64_t)g->tracks[row].track << 32 | row;
+        }
+    }
+    qsort(order, n, sizeof *order, compare_present);
+    VEC_RESERVE(g->present, g->cap_present, n);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = (uint32_t)order[i];
+        group_track *t = &g->tracks[row];
+        g->present[i] = row;
+        t->at = at;
+        at += t->n;
+        VEC_RESERVE(g->block_tracks, g->cap_block_tracks, g->n_block_tracks + 1);
+        VEC_RESERVE(g->block_counts, g->cap_block_counts, g->n_block_tracks + 1);
+        g->block_tracks[g->n_block_tracks] = t->track;
+        g->block_counts[g->n_block_tracks++] = t->n;
+    }
+    free(order);
+    return n;
+}
+
+static uint32_t new_block(store_group *g, int64_t t0_ns, int64_t t1_ns, uint32_t n_tracks)
+{
+    store_writer *w = g->w;
+    out_block b = {.group = g->id, .n = g->n, .n_tracks = n_tracks, .t0_ns = t0_ns, .t1_ns = t1_ns};
+    (void)pthread_mutex_lock(&w->lock);
+    uint32_t id = (uint32_t)w->n_blocks;
+    VEC_PUSH(w->blocks, w->n_blocks, w->cap_blocks, b);
+    (void)pthread_mutex_unlock(&w->lock);
+    VEC_PUSH(g->blocks, g->n_blocks, g->cap_blocks, id);
+    return id;
+}
+
+static void note_long(store_writer *w, uint64_t row, int64_t dur_ns)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    VEC_RESERVE(w->longs, w->cap_longs, w->n_longs + 1);
+    w->longs[w->n_longs].row = row;
+    w->longs[w->n_longs].dur_ns = dur_ns;
+    w->n_longs++;
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+/* Events into columns, sorted by (track, start). */
+static void fill_columns(store_group *g, block_job *j)
+{
+    for (uint32_t i = 0; i < g->n; i++) {
+        const pending *e = &g->events[i];
+        group_track *t = &g->tracks[e->track_row];
+        uint32_t at = t->at++;
+        uint64_t row = (uint64_t)j->block * BLOCK_EVENTS + at;
+        bool is_long = e->dur_ns >= UINT32_MAX;
+        j->start_ns[at] = e->start_ns;
+        j->dur_ns[at] = is_long ? UINT32_MAX : (uint32_t)e->dur_ns;
+        j->name[at] = e->name;
+        j->klass[at] = e->klass;
+        j->flags[at] = e->flags;
+        j->instance[at] = e->instance;
+        if (j->args) {
+            j->args_at[at] = e->args_at;
+            j->args_len[at] = e->args_len;
+        }
+        if (is_long) {
+            note_long(g->w, row, e->dur_ns);
+        }
+        if (e->tag != 0 && g->w->options.on_row) {
+            g->w->options.on_row(g->w->options.on_row_ctx, e->tag, row);
+        }
+        t->last = (store_carry){t->track, e->name, e->start_ns, e->dur_ns, row, e->instance, e->klass, e->flags};
+        t->carry = NO_ID;
+    }
+}
+
+static block_job *make_job(store_group *g, uint32_t block)
+{
+    block_job *j = mem_alloc(sizeof *j);
+    j->w = g->w;
+    j->block = block;
+    j->n = g->n;
+    j->args = NULL;
+    j->args_at = NULL;
+    j->args_len = NULL;
+    if (g->n_args > 0) {
+        j->args = g->args;
+        j->args_at = mem_alloc(g->n * sizeof *j->args_at);
+        j->args_len = mem_alloc(g->n * sizeof *j->args_len);
+        g->args = NULL;
+        g->n_args = 0;
+        g->cap_args = 0;
+    }
+    size_t rest = BLOCK_EVENTS - g->n;
+    memset(j->start_ns + g->n, 0, rest * sizeof j->start_ns[0]);
+    memset(j->dur_ns + g->n, 0, rest * sizeof j->dur_ns[0]);
+    memset(j->name + g->n, 0, rest * sizeof j->name[0]);
+    memset(j->klass + g->n, 0, rest);
+    memset(j->flags + g->n, 0, rest);
+    memset(j->instance + g->n, 0, rest * sizeof j->instance[0]);
+    return j;
+}
+
+/* Close the block at hand. `next_ns`: start of the event behind it, or -1 at the group's end. */
+static void flush(store_group *g, int64_t next_ns)
+{
+    if (g->n == 0) {
+        return;
+    }
+    /* Equal starts may fall into two blocks; the slices then share that nanosecond. */
+    int64_t t1 = g->last_start_ns + 1;
+    int64_t next_t0 = next_ns == g->last_start_ns ? next_ns : t1;
+    if (next_ns < 0 && g->last_end_ns > t1) {
+        t1 = g->last_end_ns; /* the last slice reaches to the end of all events, so that no window misses them */
+    }
+    carry_over(g, g->t0_ns, (uint32_t)g->n_blocks);
+    uint32_t n_tracks = place_tracks(g);
+    uint32_t block = new_block(g, g->t0_ns, t1, n_tracks);
+    block_job *j = make_job(g, block);
+    fill_columns(g, j);
+    for (uint32_t i = 0; i < n_tracks; i++) {
+        g->tracks[g->present[i]].n = 0;
+    }
+    g->n = 0;
+    g->t0_ns = next_t0;
+    writer_run(g->w, run_block, j);
+}
+
+/* ------------------------------------------------------------------ put */
+
+static marey_status refuse(const store_group *g, const store_event *e, diag *d, const char *why)
+{
+    return diag_error(d, MAREY_ARG, g->w->path, DIAG_NO_OFFSET, "event at %lld ns on track %u: %s",
+                      (long long)e->start_ns, e->track, why);
+}
+
+static const char *what_is_wrong(const store_group *g, const store_event *e)
+{
+    if (e->start_ns < 0 || e->dur_ns < 0 || e->dur_ns > INT64_MAX - e->start_ns) {
+        return "its time is out of range";
+    }
+    if (e->start_ns < g->last_start_ns) {
+        return "it comes after a later one";
+    }
+    if (e->klass >= CLASS_COUNT || e->track == NO_ID || e->rank_row >= (int)g->params.n_ranks) {
+        return "its class, track or rank is out of range";
+    }
+    return NULL;
+}
+
+static group_track *track_at(store_group *g, uint32_t row)
+{
+    while (g->n_tracks <= row) {
+        group_track t = {.track = NO_ID, .carry = NO_ID, .last = {.start_ns = -1}};
+        VEC_PUSH(g->tracks, g->n_tracks, g->cap_tracks, t);
+    }
+    return &g->tracks[row];
+}
+
+static void keep_args(store_group *g, const store_event *e, pending *p)
+{
+    p->args_at = g->n_args;
+    p->args_len = e->args ? e->args_len : 0;
+    if (p->args_len > 0) {
+        VEC_RESERVE(g->args, g->cap_args, g->n_args + p->args_len);
+        memcpy(g->args + g->n_args, e->args, p->args_len);
+        g->n_args += p->args_len;
+    }
+}
+
+marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+{
+    enum { MAX_TRACK_ROWS = 1 << 24 };
+    const char *wrong = track_row < MAX_TRACK_ROWS ? what_is_wrong(g, e) : "its row is out of range";
+    if (wrong) {
+        return refuse(g, e, d, wrong);
+    }
+    group_track *t = track_at(g, track_row);
+    if (t->track == NO_ID) {
+        t->track = e->track;
+    }
+    if (t->track != e->track || e->start_ns < t->pending_end_ns) {
+        return refuse(g, e, d,
+                      t->track != e->track ? "its row belongs to another track" : "it overlaps the one before");
+    }
+    if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
+        flush(g, e->start_ns);
+    }
+    pending *p = &g->events[g->n++];
+    *p = (pending){.start_ns = e->start_ns,
+                   .dur_ns = e->dur_ns,
+                   .track_row = track_row,
+                   .name = e->name,
+                   .instance = e->instance,
+                   .tag = e->tag,
+                   .klass = e->klass,
+                   .flags = e->flags};
+    keep_args(g, e, p);
+    t->pending_end_ns = e->start_ns + e->dur_ns;
+    g->last_start_ns = e->start_ns;
+    g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
+    int rank = g->params.kind == GROUP_EVENTS ? e->rank_row : -1;
+    marey_status status =
+        pyramid_add(g->lod, track_row, rank, e->start_ns, e->dur_ns, (trace_class)e->klass, e->flags & EVENT_SEVERITY);
+    if (status != MAREY_OK) {
+        return diag_error(d, status, g->w->path, DIAG_NO_OFFSET, "writing failed");
+    }
+    return MAREY_OK;
+}
+
+/* ------------------------------------------------------------------ end */
+
+#define CARRY_COLUMN(g, id, type, field)                                                                               \
+    do {                                                                                                               \
+        type *column_ = mem_alloc(((g)->n_carries ? (g)->n_carries : 1) * sizeof(type));                               \
+        for (size_t i_ = 0; i_ < (g)->n_carries; i_++) {                                                               \
+            column_[i_] = (g)->carries[i_].field;                                                                      \
+        }                                                                                                              \
+        marey_status status_ = out_append((g)->w, id, column_, (g)->n_carries);                                        \
+        free(column_);                                                                                                 \
+        if (status_ != MAREY_OK) {                                                                                     \
+            return status_;                                                                                            \
+        }                                                                                                              \
+    } while (0)
+
+/* One group at a time, so that its rows lie together in every column. */
+static marey_status put_carries(store_group *g)
+{
+    CARRY_COLUMN(g, S_CARRY_ROW, uint64_t, event.row);
+    CARRY_COLUMN(g, S_CARRY_FROM, uint32_t, from);
+    CARRY_COLUMN(g, S_CARRY_TO, uint32_t, to);
+    CARRY_COLUMN(g, S_CARRY_TRACK, uint32_t, event.track);
+    CARRY_COLUMN(g, S_CARRY_NAME, uint32_t, event.name);
+    CARRY_COLUMN(g, S_CARRY_START, int64_t, event.start_ns);
+    CARRY_COLUMN(g, S_CARRY_DUR, int64_t, event.dur_ns);
+    CARRY_COLUMN(g, S_CARRY_INSTANCE, uint32_t, event.instance);
+    CARRY_COLUMN(g, S_CARRY_CLASS, uint8_t, event.klass);
+    CARRY_COLUMN(g, S_CARRY_FLAGS, uint8_t, event.flags);
+    return MAREY_OK;
+}
+
+static marey_status put_directory(store_group *g)
+{
+    store_writer *w = g->w;
+    (void)pthread_mutex_lock(&w->directory);
+    uint64_t first_carry = w->out[S_CARRY_ROW].n;
+    uint64_t first_track = w->out[S_TRACKS_TRACK].n;
+    marey_status status = put_carries(g);
+    if (status == MAREY_OK) {
+        status = out_append(w, S_TRACKS_TRACK, g->block_tracks, g->n_block_tracks);
+    }
+    if (status == MAREY_OK) {
+        status = out_append(w, S_TRACKS_N, g->block_counts, g->n_block_tracks);
+    }
+    (void)pthread_mutex_lock(&w->lock);
+    out_group *o = &w->groups[g->id];
+    o->first_carry = first_carry;
+    o->n_carry = (uint32_t)g->n_carries;
+    o->blocks = g->blocks;
+    o->n_blocks = g->n_blocks;
+    for (size_t i = 0; i < g->n_blocks; i++) {
+        out_block *b = &w->blocks[g->blocks[i]];
+        b->track_first = first_track;
+        first_track += b->n_tracks;
+    }
+    g->blocks = NULL;
+    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_mutex_unlock(&w->directory);
+    return status;
+}
+
+marey_status store_group_end(store_group **gg, diag *d)
+{
+    store_group *g = *gg;
+    store_writer *w = g->w;
+    *gg = NULL;
+    flush(g, -1);
+    uint32_t n_levels[LOD_R];
+    marey_status status = pyramid_finish(g->lod, n_levels);
+    if (status == MAREY_OK) {
+        status = put_directory(g);
+    }
+    (void)pthread_mutex_lock(&w->lock);
+    out_group *o = &w->groups[g->id];
+    memcpy(o->n_levels, n_levels, sizeof o->n_levels);
+    o->n_rows[R_TRACK] = (uint32_t)g->n_tracks;
+    o->n_rows[R_RANK] = n_levels[R_RANK] > 0 ? g->params.n_ranks : 0;
+    o->n_rows[R_EIGHT] = n_levels[R_EIGHT] > 0 ? (g->params.n_ranks + 7) / 8 : 0;
+    status = status == MAREY_OK ? w->failed : status;
+    (void)pthread_mutex_unlock(&w->lock);
+    group_free(g);
+    if (status != MAREY_OK) {
+        return diag_error(d, status, w->path, DIAG_NO_OFFSET, "writing failed");
+    }
+    return MAREY_OK;
+}
