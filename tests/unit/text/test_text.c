@@ -106,7 +106,7 @@ static void digits_are_tabular(void **state)
     for (text_face face = FACE_SANS; face < FACE_COUNT; face++) {
         float zero = text_width(f->text, face, 12, "0", 1);
         for (char c = '1'; c <= '9'; c++) {
-            assert_close(text_width(f->text, face, 12, &c, 1), zero, 0.01F); /* Inter's own differ by 2 of 2816 units */
+            assert_close(text_width(f->text, face, 12, &c, 1), zero, 0.02F); /* Inter's own differ by 3 of 2816 units */
         }
         assert_close(text_width(f->text, face, 12, "1111111111", 10), text_width(f->text, face, 12, "4768023595", 10),
                      0.1F);
