@@ -1,4 +1,7 @@
 # What ctest runs. tests/README.md says what each kind is for.
+if(MAREY_VIEWER)
+    include(cmake/golden.cmake)
+endif()
 foreach(kind unit property diff golden fault)
     marey_add_tests(${kind})
 endforeach()

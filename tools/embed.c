@@ -2,9 +2,11 @@
  * Build-time program: shader files into one C table.
  *
  *     marey-embed OUT.c SHADER_DIR NAME...
+ *     marey-embed --resolve SHADER_DIR NAME      one stage with its includes resolved, to standard output
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "base/file.h"
@@ -43,6 +45,17 @@ static marey_status write_table(const char *target, const char *dir, char **name
     return status;
 }
 
+static marey_status print_stage(const char *dir, const char *name, diag *d)
+{
+    strbuf source = {0};
+    marey_status status = shader_source_load(dir, name, &source, d);
+    if (status == MAREY_OK) {
+        (void)fwrite(source.s, 1, source.n, stdout);
+    }
+    strbuf_deinit(&source);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4) {
@@ -52,7 +65,8 @@ int main(int argc, char **argv)
     diag d;
     diag_init(&d);
     d.echo = true;
-    marey_status status = write_table(argv[1], argv[2], argv + 3, argc - 3, &d);
+    marey_status status = strcmp(argv[1], "--resolve") == 0 ? print_stage(argv[2], argv[3], &d)
+                                                            : write_table(argv[1], argv[2], argv + 3, argc - 3, &d);
     diag_deinit(&d);
     return status == MAREY_OK ? 0 : 1;
 }
