@@ -13,3 +13,7 @@ if(MAREY_VIEWER)
     set_tests_properties(e2e.window PROPERTIES LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
         ENVIRONMENT "LIBGL_ALWAYS_SOFTWARE=1")
 endif()
+
+# Damaged and odd inputs (tools/make_hostile): converted with their losses counted, or refused with one sentence.
+add_test(NAME e2e.bad_input COMMAND sh ${CMAKE_SOURCE_DIR}/tests/e2e/bad_input.sh $<TARGET_FILE:marey> ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.bad_input PROPERTIES LABELS e2e TIMEOUT 900)
