@@ -147,42 +147,72 @@ static decns_result slow_us(const char *s, size_t n, int64_t *ns)
     return DECNS_OK;
 }
 
-decns_result decns_parse_us(const char *s, size_t n, int64_t *ns)
+/* The value of 1 to 8 digits, of which the 8 bytes at `s` begin with `n`. */
+static bool up_to_eight_digits(const char *s, size_t n, uint64_t *value)
+{
+    char padded[8];
+    uint64_t v = 0;
+    memcpy(&v, s, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    v = n < 8 ? v << (64 - 8 * n) | (0x3030303030303030U >> (8 * n)) : v;
+    memcpy(padded, &v, 8);
+#else
+    memset(padded, '0', 8);
+    memcpy(padded + 8 - n, s, n);
+#endif
+    return eight_digits(padded, value);
+}
+
+/* What profilers write: 9 to 16 digits, a point, three digits. */
+static bool usual_us(const char *s, size_t n, int64_t *ns)
+{
+    uint64_t high = 0;
+    uint64_t low = 0;
+    const char *f = s + n - 3;
+    unsigned a = (unsigned)f[0] - '0';
+    unsigned b = (unsigned)f[1] - '0';
+    unsigned c = (unsigned)f[2] - '0';
+    if (a > 9 || b > 9 || c > 9 || !up_to_eight_digits(s, n - 12, &high) || !eight_digits(s + n - 12, &low)) {
+        return false;
+    }
+    uint64_t value = (high * 100000000U + low) * 1000 + a * 100 + b * 10 + c;
+    *ns = (int64_t)value;
+    return value <= (uint64_t)INT64_MAX;
+}
+
+static decns_result digits_us(const char *s, size_t n, int64_t *ns)
 {
     uint64_t value = 0;
     size_t i = 0;
-    uint64_t eight = 0;
-    while (i < 16 && n - i >= 8 && eight_digits(s + i, &eight)) {
-        value = value * 100000000U + eight;
-        i += 8;
-    }
     for (; i < n && is_digit(s[i]); i++) {
         if (i >= 16) {
             return slow_us(s, n, ns);
         }
         value = value * 10 + (uint64_t)(s[i] - '0');
     }
-    if (i == 0) {
+    if (i == 0 || (i < n && (s[i] != '.' || n - i > 4))) {
         return slow_us(s, n, ns);
     }
-    if (i == n) {
-        value *= 1000;
-    } else if (s[i] == '.' && n - i <= 4) {
-        static const unsigned scale[] = {1000, 100, 10, 1};
-        size_t decimals = n - i - 1;
-        unsigned fraction = 0;
-        for (i++; i < n; i++) {
-            if (!is_digit(s[i])) {
-                return slow_us(s, n, ns);
-            }
-            fraction = fraction * 10 + (unsigned)(s[i] - '0');
+    unsigned scale = 1000;
+    unsigned fraction = 0;
+    for (i++; i < n; i++) {
+        if (!is_digit(s[i])) {
+            return slow_us(s, n, ns);
         }
-        value = value * 1000 + (uint64_t)fraction * scale[decimals];
-    } else {
-        return slow_us(s, n, ns);
+        fraction = fraction * 10 + (unsigned)(s[i] - '0');
+        scale /= 10;
     }
-    *ns = (int64_t)value; /* below 10^19 / 1000 * 1000: 16 digits of microseconds fit */
+    value = value * 1000 + (uint64_t)fraction * scale;
+    *ns = (int64_t)value; /* 16 digits of microseconds fit */
     return value <= (uint64_t)INT64_MAX ? DECNS_OK : DECNS_OVERFLOW;
+}
+
+decns_result decns_parse_us(const char *s, size_t n, int64_t *ns)
+{
+    if (n >= 13 && n <= 20 && s[n - 4] == '.' && usual_us(s, n, ns)) {
+        return DECNS_OK;
+    }
+    return digits_us(s, n, ns);
 }
 
 static bool parse_hex(const char *s, size_t n, uint64_t *value)
@@ -212,10 +242,11 @@ bool decns_parse_u64(const char *s, size_t n, uint64_t *value)
     }
     uint64_t v = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(s[i]) || __builtin_mul_overflow(v, 10U, &v) ||
-            __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v)) {
+        unsigned digit = (unsigned)(unsigned char)s[i] - '0';
+        if (digit > 9 || (i >= 19 && (v > UINT64_MAX / 10 || v * 10 > UINT64_MAX - digit))) {
             return false;
         }
+        v = v * 10 + digit;
     }
     *value = v;
     return n > 0;

@@ -417,7 +417,7 @@ jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end)
     walk k = {.w = w, .v = v, .c = jcursor_at(v->bits, pos)};
     begin_draft(&k, pos, place);
     jstep step = walk_fields(&k);
-    if (memo && step == JSTEP_DONE && k.draft.n_parts > 0) {
+    if (memo && step == JSTEP_DONE) {
         jmemo_learn(&w->memo, &k.draft, v->text, k.at + 1, JMEMO_END);
     }
     *end = step == JSTEP_DONE ? k.at + 1 : k.at;

@@ -22,23 +22,42 @@ static uint64_t load(const char *s)
 {
     uint64_t v = 0;
     memcpy(&v, s, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
     return v;
 }
 
-/* By words of 8 bytes, the last one overlapping: a call costs more than these few comparisons. */
-static bool same_text(const jmemo_segment *s, const char *text)
+/* 16 bytes at once: every processor that matters has registers of that size. */
+typedef uint64_t wide __attribute__((vector_size(16)));
+
+static inline wide differ_at(const char *a, const char *b, size_t at)
 {
-    size_t last = s->len - 8U;
-    uint64_t differ = load(s->text + last) ^ load(text + last);
-    for (size_t i = 0; i < last; i += 8) {
-        differ |= load(s->text + i) ^ load(text + i);
-    }
-    return differ == 0;
+    wide x;
+    wide y;
+    memcpy(&x, a + at, sizeof x);
+    memcpy(&y, b + at, sizeof y);
+    return x ^ y;
 }
 
-static bool matches(const jmemo_segment *s, const char *text, size_t n)
+/* In steps of 16 bytes, the last one overlapping: a call costs more than these few comparisons. */
+static inline bool same_text(const jmemo_segment *s, const char *text)
 {
-    return s->len && s->len <= n && load(text + s->probe_at) == s->probe && same_text(s, text);
+    size_t n = s->len;
+    if (n < 16) {
+        uint64_t differ = load(s->text) ^ load(text);
+        return n < 8 ? differ << (64 - 8 * n) == 0 : (differ | (load(s->text + n - 8) ^ load(text + n - 8))) == 0;
+    }
+    wide differ = differ_at(s->text, text, n - 16);
+    for (size_t i = 0; i < n - 16; i += 16) {
+        differ |= differ_at(s->text, text, i);
+    }
+    return (differ[0] | differ[1]) == 0;
+}
+
+static inline bool matches(const jmemo_segment *s, const char *text, size_t n)
+{
+    return s->len && s->len <= n && same_text(s, text);
 }
 
 const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size_t n)
@@ -50,7 +69,8 @@ const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size
         return &ways[last];
     }
     for (unsigned i = 0; i < JMEMO_WAYS; i++) {
-        if (matches(&ways[i], text, n)) {
+        bool likely = ways[i].len < 8 || load(text + ways[i].probe_at) == ways[i].probe;
+        if (likely && matches(&ways[i], text, n)) {
             m->last[place] = (uint8_t)i;
             m->n_hits += place == JMEMO_NAME;
             return &ways[i];
@@ -63,7 +83,7 @@ void jmemo_learn(jmemo *m, const jmemo_draft *d, const char *text, size_t end, u
 {
     size_t n = end - d->start;
     const char *from = text + d->start;
-    if (!d->usable || n < 8 || n > JMEMO_TEXT_MAX || memchr(from, '\\', n)) {
+    if (!d->usable || n == 0 || n > JMEMO_TEXT_MAX || memchr(from, '\\', n)) {
         return;
     }
     unsigned way = m->victim[d->place];

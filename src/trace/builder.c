@@ -90,8 +90,9 @@ static uint32_t make_thread(trace_builder *b, const char *pid, size_t n_pid, con
 /* Two to four threads take turns in most inputs: a small direct-mapped cache by the last bytes of the tid. */
 uint32_t trace_builder_thread(trace_builder *b, const char *pid, size_t n_pid, const char *tid, size_t n_tid)
 {
-    unsigned mix = (unsigned)n_tid + (n_tid ? (unsigned char)tid[n_tid - 1] * 3U : 0) +
-                   (n_pid ? (unsigned char)pid[n_pid - 1] : 0);
+    unsigned mix = (unsigned)(n_tid * 5 + n_pid);
+    mix += n_tid ? (unsigned char)tid[n_tid - 1] * 3U + (unsigned char)tid[n_tid / 2] * 7U : 0;
+    mix += n_pid ? (unsigned char)pid[n_pid - 1] * 11U : 0;
     trace_thread_cache *c = &b->thread_cache[mix % TRACE_THREAD_CACHE];
     if (c->pid && c->n_pid == n_pid && c->n_tid == n_tid && memcmp(c->pid, pid, n_pid) == 0 &&
         memcmp(c->tid, tid, n_tid) == 0) {

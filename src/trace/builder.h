@@ -119,7 +119,7 @@ typedef struct trace_name_slot {
     uint32_t id;
 } trace_name_slot;
 
-enum { TRACE_THREAD_CACHE = 16 };
+enum { TRACE_THREAD_CACHE = 64 };
 
 typedef struct trace_thread_cache {
     const char *pid, *tid;
