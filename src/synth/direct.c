@@ -109,8 +109,8 @@ static void name_thread(pusher *u, synth_thread thread)
 {
     const thread_text *t = &u->words.threads[thread];
     char labels[32];
-    char *p = text_put(labels, t->is_device ? "GPU " : "CPU");
-    p = t->is_device ? text_put(p, t->pid) : p;
+    char *p = synth_put(labels, t->is_device ? "GPU " : "CPU");
+    p = t->is_device ? synth_put(p, t->pid) : p;
     trace_thread_in *in = &u->b->threads[thread_id(u, thread)];
     in->name = intern_text(u->b, t->name);
     in->process_name = intern_text(u->b, "python");

@@ -34,7 +34,7 @@ static void begin_event(writer *w)
     if (w->p - w->buf > BUFFER_BYTES - EVENT_BYTES_MAX) {
         flush(w);
     }
-    w->p = text_put(w->p, w->is_empty ? "\n  {\n    " : ",\n  {\n    ");
+    w->p = synth_put(w->p, w->is_empty ? "\n  {\n    " : ",\n  {\n    ");
     w->is_empty = false;
 }
 
@@ -42,21 +42,21 @@ static char *put_thread(const writer *w, char *p, synth_thread thread)
 {
     const thread_text *t = &w->words.threads[thread];
     const char *quote = t->quoted ? "\"" : "";
-    p = text_put(text_put(p, "\"pid\": "), quote);
-    p = text_put(text_put(p, t->pid), quote);
-    p = text_put(text_put(p, ", \"tid\": "), quote);
-    return text_put(text_put(p, t->tid), quote);
+    p = synth_put(synth_put(p, "\"pid\": "), quote);
+    p = synth_put(synth_put(p, t->pid), quote);
+    p = synth_put(synth_put(p, ", \"tid\": "), quote);
+    return synth_put(synth_put(p, t->tid), quote);
 }
 
 static char *put_instant(writer *w, char *p, const synth_event *e)
 {
-    p = text_put(p, "\"name\": \"");
+    p = synth_put(p, "\"name\": \"");
     p = text_put_name(p, e);
-    p = text_put(p, "\", \"ph\": \"i\", \"s\": \"g\", ");
+    p = synth_put(p, "\", \"ph\": \"i\", \"s\": \"g\", ");
     p = put_thread(w, p, e->thread);
-    p = text_put(p, ", \"ts\": ");
+    p = synth_put(p, ", \"ts\": ");
     p = text_put_us(p, e->start_ns);
-    return text_put(p, "\n  }");
+    return synth_put(p, "\n  }");
 }
 
 static marey_status write_event(void *ctx, const synth_event *e)
@@ -68,19 +68,19 @@ static marey_status write_event(void *ctx, const synth_event *e)
         w->p = put_instant(w, p, e);
         return w->failed ? MAREY_IO : MAREY_OK;
     }
-    p = text_put(p, "\"ph\": \"X\", \"cat\": \"");
-    p = text_put(p, emit_category(e->kind));
-    p = text_put(p, "\", \"name\": \"");
+    p = synth_put(p, "\"ph\": \"X\", \"cat\": \"");
+    p = synth_put(p, emit_category(e->kind));
+    p = synth_put(p, "\", \"name\": \"");
     p = text_put_name(p, e);
-    p = text_put(p, "\", ");
+    p = synth_put(p, "\", ");
     p = put_thread(w, p, e->thread);
-    p = text_put(p, ",\n    \"ts\": ");
+    p = synth_put(p, ",\n    \"ts\": ");
     p = text_put_us(p, e->start_ns);
-    p = text_put(p, ", \"dur\": ");
+    p = synth_put(p, ", \"dur\": ");
     p = text_put_us(p, e->end_ns - e->start_ns);
-    p = text_put(p, ",\n    \"args\": ");
+    p = synth_put(p, ",\n    \"args\": ");
     p = rank_words_args(&w->words, p, e);
-    w->p = text_put(p, "\n  }");
+    w->p = synth_put(p, "\n  }");
     return w->failed ? MAREY_IO : MAREY_OK;
 }
 
@@ -89,28 +89,28 @@ static void write_flow(void *ctx, const synth_flow *f)
     writer *w = ctx;
     const char *name = f->launch ? "ac2g" : "fwdbwd";
     begin_event(w);
-    char *p = text_put(w->p, f->ends ? "\"ph\": \"f\", \"id\": " : "\"ph\": \"s\", \"id\": ");
-    p = text_put(text_put_u64(p, f->id), ", ");
+    char *p = synth_put(w->p, f->ends ? "\"ph\": \"f\", \"id\": " : "\"ph\": \"s\", \"id\": ");
+    p = synth_put(text_put_u64(p, f->id), ", ");
     p = put_thread(w, p, f->thread);
-    p = text_put_us(text_put(p, ", \"ts\": "), f->ts_ns);
-    p = text_put(text_put(p, ",\n    \"cat\": \""), name);
-    p = text_put(text_put(p, "\", \"name\": \""), name);
-    w->p = text_put(p, f->ends ? "\", \"bp\": \"e\"\n  }" : "\"\n  }");
+    p = text_put_us(synth_put(p, ", \"ts\": "), f->ts_ns);
+    p = synth_put(synth_put(p, ",\n    \"cat\": \""), name);
+    p = synth_put(synth_put(p, "\", \"name\": \""), name);
+    w->p = synth_put(p, f->ends ? "\", \"bp\": \"e\"\n  }" : "\"\n  }");
 }
 
 /* One M event: {"name": what, ..., "args": {key: value}}. */
 static void write_meta(writer *w, synth_thread thread, const char *what, const char *key, const char *text, int number)
 {
     begin_event(w);
-    char *p = text_put(text_put(w->p, "\"name\": \""), what);
-    p = text_put(p, "\", \"ph\": \"M\", \"ts\": ");
+    char *p = synth_put(synth_put(w->p, "\"name\": \""), what);
+    p = synth_put(p, "\", \"ph\": \"M\", \"ts\": ");
     p = text_put_us(p, plan_local(w->words.pl, w->words.rank, 0));
-    p = text_put(p, ", ");
+    p = synth_put(p, ", ");
     p = put_thread(w, p, thread);
-    p = text_put(text_put(p, ",\n    \"args\": {\n      \""), key);
-    p = text_put(p, text ? "\": \"" : "\": ");
-    p = text ? text_put(text_put(p, text), "\"") : text_put_i64(p, number);
-    w->p = text_put(p, "\n    }\n  }");
+    p = synth_put(synth_put(p, ",\n    \"args\": {\n      \""), key);
+    p = synth_put(p, text ? "\": \"" : "\": ");
+    p = text ? synth_put(synth_put(p, text), "\"") : text_put_i64(p, number);
+    w->p = synth_put(p, "\n    }\n  }");
 }
 
 static void write_process(writer *w, synth_thread any, const char *labels, int sort_index)
@@ -176,8 +176,8 @@ static void write_file(writer *w, const solution *s, int rank, cancel_flag *canc
     synth_sink sink = {.ctx = w, .event = write_event, .flow = write_flow, .cancel = cancel};
     *status = emit_rank(s, rank, &sink);
     write_metadata(w);
-    w->p = text_put(w->p, "\n  ],\n  \"traceName\": \"");
-    w->p = text_put(text_put(text_put_i64(text_put(w->p, "rank"), rank), ".pt.trace.json"), "\"\n}\n");
+    w->p = synth_put(w->p, "\n  ],\n  \"traceName\": \"");
+    w->p = synth_put(synth_put(text_put_i64(synth_put(w->p, "rank"), rank), ".pt.trace.json"), "\"\n}\n");
     flush(w);
 }
 

@@ -9,7 +9,7 @@ char *text_put_n(char *p, const char *s, size_t n)
     return p + n;
 }
 
-char *text_put(char *p, const char *s)
+char *synth_put(char *p, const char *s)
 {
     return text_put_n(p, s, strlen(s));
 }
@@ -61,10 +61,10 @@ static void write_ranks(char *out, const plan *pl, plan_group_kind kind, int ran
     *p++ = '[';
     for (int i = 0; i < n; i++) {
         if (n > SHOWN && i == SHOWN - 1) {
-            p = text_put(p, ", ...");
+            p = synth_put(p, ", ...");
             i = n - 1;
         }
-        p = text_put(p, i > 0 ? ", " : "");
+        p = synth_put(p, i > 0 ? ", " : "");
         p = text_put_i64(p, plan_group_member(pl, kind, rank, i));
     }
     *p++ = ']';
@@ -92,34 +92,34 @@ const char *text_group_description(plan_group_kind kind)
 
 static char *put_coll(const rank_words *w, char *p, const coll_info *c)
 {
-    p = text_put(p, ",\"Collective name\": \"");
-    p = text_put(p, synth_coll_name(c->what));
-    p = text_put(p, "\",\"In msg nelems\": ");
+    p = synth_put(p, ",\"Collective name\": \"");
+    p = synth_put(p, synth_coll_name(c->what));
+    p = synth_put(p, "\",\"In msg nelems\": ");
     p = text_put_i64(p, c->in_elements);
-    p = text_put(p, ",\"Out msg nelems\": ");
+    p = synth_put(p, ",\"Out msg nelems\": ");
     p = text_put_i64(p, c->out_elements);
-    p = text_put(p, ",\"Group size\": ");
+    p = synth_put(p, ",\"Group size\": ");
     p = text_put_i64(p, plan_group_size(w->pl, c->group));
-    p = text_put(p, ",\"dtype\": \"");
-    p = text_put(p, c->dtype);
-    p = text_put(p, "\",\"In split size\": \"[]\",\"Out split size\": \"[]\",\"Process Group Name\": \"");
+    p = synth_put(p, ",\"dtype\": \"");
+    p = synth_put(p, c->dtype);
+    p = synth_put(p, "\",\"In split size\": \"[]\",\"Out split size\": \"[]\",\"Process Group Name\": \"");
     p = text_put_i64(p, plan_group_id(w->pl, c->group, w->rank));
-    p = text_put(p, "\",\"Process Group Description\": \"");
-    p = text_put(p, text_group_description(c->group));
-    p = text_put(p, "\",\"Process Group Ranks\": \"");
-    p = text_put(p, w->groups[c->group]);
-    p = text_put(p, "\"");
+    p = synth_put(p, "\",\"Process Group Description\": \"");
+    p = synth_put(p, text_group_description(c->group));
+    p = synth_put(p, "\",\"Process Group Ranks\": \"");
+    p = synth_put(p, w->groups[c->group]);
+    p = synth_put(p, "\"");
     if (c->peer >= 0) {
-        p = text_put(p, c->what == COLL_SEND ? ",\"Dst Rank\": " : ",\"Src Rank\": ");
+        p = synth_put(p, c->what == COLL_SEND ? ",\"Dst Rank\": " : ",\"Src Rank\": ");
         p = text_put_i64(p, c->peer);
     }
-    p = text_put(p, ",\"Seq\": ");
+    p = synth_put(p, ",\"Seq\": ");
     return text_put_i64(p, c->seq);
 }
 
 static char *put_external(char *p, const synth_event *e)
 {
-    p = text_put(p, "{\"External id\": ");
+    p = synth_put(p, "{\"External id\": ");
     return text_put_u64(p, e->external);
 }
 
@@ -127,18 +127,18 @@ static char *cpu_args(rank_words *w, char *p, const synth_event *e)
 {
     p = put_external(p, e);
     if (e->sequence >= 0) {
-        p = text_put(p, ",\"Sequence number\": ");
+        p = synth_put(p, ",\"Sequence number\": ");
         p = text_put_i64(p, e->sequence);
-        p = text_put(p, e->thread == TH_AUTOGRAD ? ",\"Fwd thread id\": 1" : ",\"Fwd thread id\": 0");
+        p = synth_put(p, e->thread == TH_AUTOGRAD ? ",\"Fwd thread id\": 1" : ",\"Fwd thread id\": 0");
     }
     if (e->shapes) {
-        p = text_put(p, ",\"Input Dims\": ");
-        p = text_put(p, e->shapes);
+        p = synth_put(p, ",\"Input Dims\": ");
+        p = synth_put(p, e->shapes);
     }
     if (e->coll) {
         p = put_coll(w, p, e->coll);
     }
-    p = text_put(p, ",\"Record function id\": 0,\"Ev Idx\": ");
+    p = synth_put(p, ",\"Record function id\": 0,\"Ev Idx\": ");
     return text_put_u64(p, w->n_cpu_ops++);
 }
 
@@ -149,13 +149,13 @@ static char *runtime_args(char *p, const synth_event *e)
                : e->name == NAME_R_MEMCPY      ? 41
                : e->name == NAME_R_STREAM_SYNC ? 131
                                                : 165;
-    p = text_put(p, "{");
+    p = synth_put(p, "{");
     if (e->external) {
-        p = text_put(put_external(p - 1, e), ",");
+        p = synth_put(put_external(p - 1, e), ",");
     }
-    p = text_put(p, "\"cbid\": ");
+    p = synth_put(p, "\"cbid\": ");
     p = text_put_i64(p, cbid);
-    p = text_put(p, ",\"correlation\": ");
+    p = synth_put(p, ",\"correlation\": ");
     return text_put_u64(p, e->correlation);
 }
 
@@ -163,23 +163,23 @@ static char *device_args(const rank_words *w, char *p, const synth_event *e)
 {
     *p++ = '{';
     if (e->external) {
-        p = text_put(put_external(p - 1, e), ",");
+        p = synth_put(put_external(p - 1, e), ",");
     }
-    p = text_put(p, e->kind == EV_KERNEL ? "\"queued\": 0,\"device\": " : "\"device\": ");
-    p = text_put(p, w->threads[e->thread].pid);
-    p = text_put(p, ",\"context\": 1,\"stream\": ");
-    p = text_put(p, w->threads[e->thread].tid);
+    p = synth_put(p, e->kind == EV_KERNEL ? "\"queued\": 0,\"device\": " : "\"device\": ");
+    p = synth_put(p, w->threads[e->thread].pid);
+    p = synth_put(p, ",\"context\": 1,\"stream\": ");
+    p = synth_put(p, w->threads[e->thread].tid);
     if (e->correlation) {
-        p = text_put(p, ",\"correlation\": ");
+        p = synth_put(p, ",\"correlation\": ");
         p = text_put_u64(p, e->correlation);
     }
     if (e->kind == EV_KERNEL) {
-        p = text_put(p, synth_kernel_facts(e->name));
+        p = synth_put(p, synth_kernel_facts(e->name));
         return e->coll ? put_coll(w, p, e->coll) : p;
     }
-    p = text_put(p, ",\"bytes\": ");
+    p = synth_put(p, ",\"bytes\": ");
     p = text_put_i64(p, e->bytes);
-    p = text_put(p, ",\"memory bandwidth (GB/s)\": 25");
+    p = synth_put(p, ",\"memory bandwidth (GB/s)\": 25");
     return p;
 }
 
@@ -190,7 +190,7 @@ char *rank_words_args(rank_words *w, char *p, const synth_event *e)
         p = cpu_args(w, p, e);
         break;
     case EV_ANNOTATION:
-        p = text_put(put_external(p, e), ",\"Record function id\": 0,\"Ev Idx\": ");
+        p = synth_put(put_external(p, e), ",\"Record function id\": 0,\"Ev Idx\": ");
         p = text_put_u64(p, w->n_cpu_ops++);
         break;
     case EV_GPU_ANNOTATION:
@@ -204,7 +204,7 @@ char *rank_words_args(rank_words *w, char *p, const synth_event *e)
         p = device_args(w, p, e);
         break;
     case EV_SPAN:
-        p = text_put(p, "{\"Op count\": 0");
+        p = synth_put(p, "{\"Op count\": 0");
         break;
     default:
         return p;
@@ -215,7 +215,7 @@ char *rank_words_args(rank_words *w, char *p, const synth_event *e)
 
 char *text_put_name(char *p, const synth_event *e)
 {
-    p = text_put(p, synth_name_text(e->name));
+    p = synth_put(p, synth_name_text(e->name));
     return e->index >= 0 ? text_put_i64(p, e->index) : p;
 }
 

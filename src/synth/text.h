@@ -11,7 +11,7 @@
 
 enum { TEXT_ARGS_MAX = 2048, TEXT_RANKS_MAX = 400 };
 
-char *text_put(char *p, const char *s);
+char *synth_put(char *p, const char *s);
 char *text_put_n(char *p, const char *s, size_t n);
 char *text_put_u64(char *p, uint64_t v);
 char *text_put_i64(char *p, int64_t v);
