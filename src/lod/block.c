@@ -71,6 +71,9 @@ static uint64_t next_dense_col(const lod_axis *a, unsigned level, uint64_t col, 
     enum { WANTED = LOD_SPARSE_GROUP_EVENTS / LOD_DENSITY_STEP };
     const pyramid *p = a->owner;
     unsigned shift = col_shift(a, level);
+    if (p->params.stores_all) {
+        return col;
+    }
     for (size_t i = mark_at(p, (int64_t)(col << shift)); i + WANTED <= p->n_marks; i++) {
         uint64_t at = (uint64_t)p->marks[i] >> shift;
         if (at >= end) {

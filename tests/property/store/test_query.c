@@ -56,8 +56,8 @@ static uint32_t key_of(const run *r, query_key key, const store_event *e)
 static void check_bin(const run *r, const query_grid *q, const query_row *row, const query_result *res, uint64_t k)
 {
     int64_t width = q->t1_ns - q->t0_ns;
-    int64_t lo = q->t0_ns + (int64_t)((__extension__(__int128) width * (__int128)k) / (__int128)q->n_bins);
-    int64_t hi = q->t0_ns + (int64_t)((__extension__(__int128) width * (__int128)(k + 1)) / (__int128)q->n_bins);
+    int64_t lo = q->t0_ns + (int64_t)((wide)width * (wide)k / (wide)q->n_bins);
+    int64_t hi = q->t0_ns + (int64_t)((wide)width * (wide)(k + 1) / (wide)q->n_bins);
     store_event *in = mem_alloc((r->n + 1) * sizeof *in);
     store_event *of_key = mem_alloc((r->n + 1) * sizeof *of_key);
     size_t n = 0;
