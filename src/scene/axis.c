@@ -90,7 +90,9 @@ static void tick_text(const tick_plan *p, double t_ns, char *out, size_t cap)
     }
     double value = (t_ns - p->base_ns) / p->unit_ns;
     const char *sign = value < -0.5 / p->unit_ns ? "\xE2\x88\x92" : p->base_ns != 0 ? "+" : "";
-    (void)snprintf(out, cap, "%s%.0f %s", sign, fabs(value), p->unit);
+    char digits[40];
+    time_in_unit(round(fabs(value)) * p->unit_ns, p->unit_ns, p->unit, p->unit_ns, digits, sizeof digits);
+    (void)snprintf(out, cap, "%s%s", sign, digits);
 }
 
 static void draw_base(scene *s, const tick_plan *p)
@@ -145,7 +147,7 @@ static void draw_ticks(scene *s, const tick_plan *p)
         }
         if (at >= right && at >= s->m.axis.x) {
             rect r = {at, s->m.axis.y, w + 1, s->m.axis.h};
-            (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_LEFT, s->t->dim, text);
+            (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, r, TEXT_LEFT, s->t->dim, text);
             right = at + w + px(s, 12);
         }
     }
@@ -172,7 +174,7 @@ static void draw_steps(scene *s)
     }
 }
 
-static void draw_cursor(scene *s)
+static void draw_cursor(scene *s, const tick_plan *p)
 {
     double x = s->in.cursor_x;
     rect plot = s->m.plot;
@@ -187,13 +189,18 @@ static void draw_cursor(scene *s)
     char tag[80];
     double step = s->src.grid.step_ns;
     double t = s->src.grid.t0_ns + (floor(x) - (double)plot.x + 0.5) * step;
-    time_label(t, pow(10, floor(log10(fmax(step, 1)) + 1e-9)), text, sizeof text);
-    (void)snprintf(tag, sizeof tag, "%s%s", t >= 0 ? "+" : "", text);
+    double digit = pow(10, floor(log10(fmax(step, 1)) + 1e-9));
+    if (p->step_ns >= 60e9) {
+        time_label(t, digit, text, sizeof text);
+    } else {
+        time_in_unit(t - p->base_ns, p->unit_ns, p->unit, digit, text, sizeof text); /* as the ticks count */
+    }
+    (void)snprintf(tag, sizeof tag, "%s%s", t - p->base_ns >= 0 ? "+" : "", text);
     float w = ceilf(width_of(s, FACE_SANS, 11, tag)) + px(s, 12);
     float left = fminf(fmaxf(at - floorf(w / 2), s->m.axis.x), plot.x + plot.w - w);
     rect r = {left, s->m.axis.y + px(s, 4), w, s->m.axis.h - px(s, 8)};
-    draw_round(s->l, LAYER_OVERLAY, r, px(s, 4), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
-    (void)put_text(s, LAYER_TOP, FACE_SANS, 11, (rect){r.x, r.y, r.w, r.h}, TEXT_CENTRE, s->t->text, tag);
+    draw_round(s->l, LAYER_PANELS, r, px(s, 4), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
+    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, (rect){r.x, r.y, r.w, r.h}, TEXT_CENTRE, s->t->text, tag);
 }
 
 void draw_axis(scene *s)
@@ -204,7 +211,7 @@ void draw_axis(scene *s)
     if (s->model->n_ranks > 0 && s->tree.n_rows > 0) {
         draw_steps(s);
     }
-    draw_cursor(s);
+    draw_cursor(s, &p);
     draw_pop_clip(s->l);
     draw_heading(s, &p);
     draw_base(s, &p);

@@ -52,7 +52,8 @@ static double measure(const instance *i, int which)
                         : (double)(i->e.end_ns - i->e.start_ns);
 }
 
-/* A deviation below a pixel can't be seen, one below a hundredth of the duration means nothing. */
+/* What can't be seen or means nothing is no deviation: below two pixels; a lag below a quarter of the duration, a
+ * duration off by less than a twentieth. */
 static void mark_measure(const scene *s, instance *v, size_t n, int which, double *scratch)
 {
     for (size_t i = 0; i < n; i++) {
@@ -64,7 +65,7 @@ static void mark_measure(const scene *s, instance *v, size_t n, int which, doubl
     }
     double mad = median_of(scratch, n);
     double duration = measure(&v[0], 2);
-    double least = fmax(2 * s->src.grid.step_ns, 0.02 * duration);
+    double least = fmax(2 * s->src.grid.step_ns, (which == 2 ? 0.05 : 0.25) * duration);
     double limit = fmax(MAD_LIMIT * mad, least);
     for (size_t i = 0; i < n; i++) {
         v[i].outlier = v[i].outlier || fabs(measure(&v[i], which) - median) > limit;

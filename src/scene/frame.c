@@ -178,8 +178,9 @@ static facts status_left(const scene *s)
     char a[64];
     char b[64];
     double resolution = fmax((s->v.t1_ns - s->v.t0_ns) / 1000, 1);
-    time_label(s->v.t0_ns, resolution, a, sizeof a);
-    time_label(s->v.t1_ns, resolution, b, sizeof b);
+    double size = fmax(fabs(s->v.t0_ns), fabs(s->v.t1_ns));
+    time_label_like(s->v.t0_ns, size, resolution, a, sizeof a);
+    time_label_like(s->v.t1_ns, size, resolution, b, sizeof b);
     add_fact(&f, "%s \xE2\x80\x93 %s", a, b);
     if (s->model->n_steps > 0 && s->model->n_ranks > 0) {
         add_step_fact(s, &f);

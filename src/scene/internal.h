@@ -408,5 +408,8 @@ float width_of(scene *s, text_face face, double size_dp, const char *text);
 void add_command(scene *s, rect r, const char *command);
 /** A time for people who look at pixels of `resolution_ns`: as many digits as that takes, in the unit of its size. */
 void time_label(double t_ns, double resolution_ns, char *out, size_t cap);
+/** The same in the unit that suits `size_ns`, so that two times side by side share one. */
+void time_label_like(double t_ns, double size_ns, double resolution_ns, char *out, size_t cap);
+void time_in_unit(double t_ns, double unit_ns, const char *unit, double resolution_ns, char *out, size_t cap);
 
 #endif

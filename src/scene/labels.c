@@ -90,7 +90,8 @@ static void draw_label(scene *s, const scene_row *row, float y, float h, bool ho
     box.x += used + px(s, 10);
     box.w -= used + px(s, 10);
     if (t.detail[0] && used > 0 && box.w >= px(s, 40)) {
-        (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, box, TEXT_LEFT, s->t->faint, t.detail);
+        rgba c = row->kind == ROW_GROUP ? s->t->dim : s->t->faint; /* hosts are decoration, ranges are not */
+        (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, box, TEXT_LEFT, c, t.detail);
     }
 }
 
@@ -113,7 +114,7 @@ void draw_labels(scene *s)
         float y = snap((double)s->m.labels.y + row->y - s->scroll);
         float h = snap((double)s->m.labels.y + row->y + row->h - s->scroll) - y;
         bool cut = y < s->m.labels.y - h / 2 || y + h / 2 > s->m.labels.y + s->m.labels.h;
-        float middle = y + (h - line) / 2;
+        float middle = floorf(fminf(y + (h - line) / 2, s->m.labels.y + s->m.labels.h - line));
         if (row->kind == ROW_TRACK || cut || (middle < next && row->kind != ROW_GROUP)) {
             continue;
         }

@@ -98,16 +98,47 @@ static void long_label(double t_ns, int decimals, char *out, size_t cap)
     }
 }
 
+/* Digits before the point in groups of three, where there are more than four. */
+static void group_digits(double value, int decimals, char *out, size_t cap)
+{
+    char plain[64];
+    (void)snprintf(plain, sizeof plain, "%.*f", decimals, value);
+    size_t whole = strcspn(plain, ".");
+    size_t n = 0;
+    for (size_t i = 0; plain[i] && n + 5 < cap; i++) {
+        if (whole > 4 && i > 0 && i < whole && (whole - i) % 3 == 0) {
+            n += (size_t)snprintf(out + n, cap - n, "\xE2\x80\x89");
+        }
+        out[n++] = plain[i];
+    }
+    out[n] = '\0';
+}
+
+void time_in_unit(double t_ns, double unit_ns, const char *unit, double resolution_ns, char *out, size_t cap)
+{
+    int decimals = (int)ceil(log10(unit_ns / fmax(resolution_ns, 1e-3)) - 1e-9);
+    decimals = decimals < 0 ? 0 : decimals > 12 ? 12 : decimals;
+    double scale = pow(10, decimals);
+    double value = round(t_ns / unit_ns * scale) / scale;
+    char digits[80];
+    group_digits(fabs(value), decimals, digits, sizeof digits);
+    (void)snprintf(out, cap, "%s%s %s", value < 0 ? "\xE2\x88\x92" : "", digits, unit);
+}
+
 void time_label(double t_ns, double resolution_ns, char *out, size_t cap)
 {
-    const time_unit *u = unit_for(fmax(fabs(t_ns), resolution_ns));
-    int decimals = (int)ceil(log10(u->ns / fmax(resolution_ns, 1)) - 1e-9);
-    decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
-    double scale = pow(10, decimals);
+    time_label_like(t_ns, t_ns, resolution_ns, out, cap);
+}
+
+void time_label_like(double t_ns, double size_ns, double resolution_ns, char *out, size_t cap)
+{
+    const time_unit *u = unit_for(fmax(fabs(size_ns), resolution_ns));
     if (fabs(t_ns) >= 600e9) {
+        int decimals = (int)ceil(log10(1e9 / fmax(resolution_ns, 1)) - 1e-9);
+        decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
+        double scale = pow(10, decimals);
         long_label(round(t_ns / 1e9 * scale) / scale * 1e9, decimals, out, cap);
         return;
     }
-    double value = round(t_ns / u->ns * scale) / scale;
-    (void)snprintf(out, cap, "%s%.*f %s", value < 0 ? "\xE2\x88\x92" : "", decimals, fabs(value), u->name);
+    time_in_unit(t_ns, u->ns, u->name, resolution_ns, out, cap);
 }

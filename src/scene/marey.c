@@ -224,7 +224,7 @@ static void draw_derived_labels(scene *s, const instance_list *l, marey_level le
         }
         char text[96];
         block_label(s, &k->e, level, (double)(x1 - x0), text, sizeof text);
-        float pad = px(s, 6);
+        float pad = fminf(px(s, 6), (x1 - x0) * 0.12F);
         rect box = {x0 + pad, strip.y, x1 - x0 - 2 * pad, strip.h};
         rgba on = s->t->data[k->e.klass % PALETTE_SIZE];
         (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, box, TEXT_LEFT, theme_label_colour(s->t, on), text);

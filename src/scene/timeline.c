@@ -28,11 +28,16 @@ rect row_strip_rect(const scene *s, const scene_row *row)
 
 /* ------------------------------------------------------------------ strips */
 
+/* Gaps of less than a twentieth of a column are noise on the bars' tops, not gaps: such a column is drawn full. */
 static void put_strip(scene *s, rect r, const draw_cell *cells, uint32_t n)
 {
+    enum { FULL = 243 };
     bool low = r.h < 5 * s->m.s;
     draw_cell *to = draw_add_strip(s->l, LAYER_DATA, r, n, low);
     memcpy(to, cells, n * sizeof *to);
+    for (uint32_t i = 0; i < n; i++) {
+        to[i].occupancy = to[i].occupancy >= FULL ? 255 : to[i].occupancy;
+    }
 }
 
 /* The time that a mark stands for is selected: its cells say so. */
