@@ -1,6 +1,6 @@
 #version 330 core
+#include "lib/pixel.glsl"
 #include "lib/coverage.glsl"
-layout(origin_upper_left) in vec4 gl_FragCoord;
 noperspective in vec4 v_colour;
 noperspective in vec4 v_edges;
 noperspective in vec4 v_soft;
@@ -9,7 +9,7 @@ out vec4 o_colour;
 
 void main()
 {
-    vec2 p = gl_FragCoord.xy;
+    vec2 p = pixel_centre();
     vec2 x = v_edges.xy + v_edges.zw * (p.y - v_range.x);
     float grow = 0.5 * max(v_soft.z - (x.y - x.x), 0.0);
     vec2 in_edges = clamp((vec2(p.x - x.x, x.y - p.x) + grow) * v_soft.xy + 0.5, 0.0, 1.0);

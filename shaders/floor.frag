@@ -1,5 +1,4 @@
 #version 330 core
-layout(origin_upper_left) in vec4 gl_FragCoord;
 uniform usampler2D u_cells;
 out vec4 o_colour;
 

@@ -1,6 +1,6 @@
 #version 330 core
+#include "lib/pixel.glsl"
 #include "lib/coverage.glsl"
-layout(origin_upper_left) in vec4 gl_FragCoord;
 noperspective in vec4 v_colour;
 noperspective in vec4 v_clip;
 noperspective in vec4 v_axis;
@@ -15,10 +15,10 @@ float dashes(float along, float dash)
 
 void main()
 {
-    vec2 p = gl_FragCoord.xy - v_axis.xy;
+    vec2 p = pixel_centre() - v_axis.xy;
     float along = dot(p, v_axis.zw);
     float across = dot(p, vec2(-v_axis.w, v_axis.z));
     float cover = overlap(along, 0.0, v_style.x) * overlap(across, -v_style.y, v_style.y);
     cover *= v_style.z > 0.0 ? dashes(along, v_style.z) : 1.0;
-    o_colour = v_colour * cover * inside(gl_FragCoord.xy, v_clip);
+    o_colour = v_colour * cover * inside(pixel_centre(), v_clip);
 }

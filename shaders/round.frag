@@ -1,5 +1,5 @@
 #version 330 core
-layout(origin_upper_left) in vec4 gl_FragCoord;
+#include "lib/pixel.glsl"
 noperspective in vec4 v_rect;
 noperspective in vec4 v_fill;
 noperspective in vec4 v_border;
@@ -15,7 +15,7 @@ float edge_distance(vec2 p)
 
 void main()
 {
-    float d = edge_distance(gl_FragCoord.xy);
+    float d = edge_distance(pixel_centre());
     float outer = clamp(0.5 - d, 0.0, 1.0);
     float inner = clamp(0.5 - d - v_edge.y, 0.0, 1.0);
     o_colour = mix(v_border, v_fill, inner) * outer;

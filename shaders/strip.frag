@@ -1,5 +1,5 @@
 #version 330 core
-layout(origin_upper_left) in vec4 gl_FragCoord;
+#include "lib/pixel.glsl"
 // Cells lie in rows of 2048: class, occupancy, flags, alpha (draw/draw_list.h).
 uniform usampler2D u_cells;
 // One record for each pixel row of a strip, in rows of 1024: where its first cell lies (row, column: 13 and 11 bits), and
@@ -17,7 +17,7 @@ const uint SELECTED = 16u;
 
 void main()
 {
-    ivec2 at = ivec2(gl_FragCoord.xy - v_field.xy);
+    ivec2 at = ivec2(pixel_centre() - v_field.xy);
     int record = at.y + int(v_field.z + 0.5);
     uint row = texelFetch(u_rows, ivec2(record & 1023, record >> 10), 0).r;
     int i = int(row >> 8) + at.x;

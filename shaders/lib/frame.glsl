@@ -4,9 +4,11 @@
 // are declared noperspective, not flat: Mesa's software renderer fills rectangles twice as fast that way, and an
 // interpolation between equal values gives that value.
 uniform vec2 u_pixel; // 2 / frame size
+noperspective out vec2 v_pixel;
 
 vec4 frame_position(vec2 p)
 {
+    v_pixel = p;
     return vec4(p.x * u_pixel.x - 1.0, 1.0 - p.y * u_pixel.y, 0.0, 1.0);
 }
 

@@ -194,12 +194,17 @@ static void layers(void **state)
 
 /* ---- exact colours, without a picture ---- */
 
-static void assert_pixel(const uint8_t *pixels, int x, int y, rgba c)
+static void assert_pixel_of(const uint8_t *pixels, int width, int x, int y, rgba c)
 {
-    const uint8_t *p = pixels + ((size_t)y * 64 + (size_t)x) * 4;
+    const uint8_t *p = pixels + ((size_t)y * (size_t)width + (size_t)x) * 4;
     if (p[0] != c.r || p[1] != c.g || p[2] != c.b || p[3] != 255) {
         fail_msg("pixel %d, %d is %02x%02x%02x, not %02x%02x%02x", x, y, p[0], p[1], p[2], c.r, c.g, c.b);
     }
+}
+
+static void assert_pixel(const uint8_t *pixels, int x, int y, rgba c)
+{
+    assert_pixel_of(pixels, 64, x, y, c);
 }
 
 static void colours_are_exact(void **state)
@@ -270,12 +275,43 @@ static void frames_repeat(void **state)
     free(again);
 }
 
+static size_t ink_of_size(golden *g, int width, int height)
+{
+    draw_list l = {0};
+    uint8_t *pixels = malloc((size_t)width * (size_t)height * 4);
+    assert_non_null(pixels);
+    begin(&l, THEME_DARK, (float)width, (float)height);
+    draw_round(&l, LAYER_DATA, (rect){20, 10, 30, 20}, 3, l.theme->data[0], 0, l.theme->line);
+    assert_int_equal(headless_resize(g->headless, width, height, NULL), MAREY_OK);
+    assert_int_equal(renderer_draw(g->renderer, &l, NULL, NULL, NULL), MAREY_OK);
+    assert_int_equal(headless_read(g->headless, pixels, NULL), MAREY_OK);
+    size_t n = 0;
+    for (int i = 0; i < width * height; i++) {
+        n += pixels[i * 4] != l.theme->ground.r;
+    }
+    assert_pixel_of(pixels, width, 35, 10, l.theme->data[0]);
+    draw_list_deinit(&l);
+    free(pixels);
+    return n;
+}
+
+/* One program only, in frames of different sizes after each other: nothing of the last size may be left. */
+static void sizes_change(void **state)
+{
+    size_t first = ink_of_size(*state, 300, 200);
+    assert_in_range(first, 590, 600);
+    assert_int_equal(ink_of_size(*state, 300, 110), first);
+    assert_int_equal(ink_of_size(*state, 64, 64), first);
+    assert_int_equal(ink_of_size(*state, 600, 400), first);
+    assert_int_equal(ink_of_size(*state, 300, 200), first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quads),         cmocka_unit_test(strips), cmocka_unit_test(bands),
-        cmocka_unit_test(lines),         cmocka_unit_test(layers), cmocka_unit_test(colours_are_exact),
-        cmocka_unit_test(frames_repeat),
+        cmocka_unit_test(quads),         cmocka_unit_test(strips),       cmocka_unit_test(bands),
+        cmocka_unit_test(lines),         cmocka_unit_test(layers),       cmocka_unit_test(colours_are_exact),
+        cmocka_unit_test(frames_repeat), cmocka_unit_test(sizes_change),
     };
     return cmocka_run_group_tests(tests, golden_set_up, golden_tear_down);
 }
