@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "glad/gl.h"
 #include "gpu/gpu_device.h"
+#include <glad/gl.h>
 
 typedef struct gl_device {
     GladGLContext gl;

@@ -180,6 +180,7 @@ marey_status headless_create(headless **out, int width, int height, diag *d)
     return status;
 }
 
+/* The display is not terminated: it is one for the whole process, and another headless may draw on it. */
 void headless_destroy(headless **p)
 {
     headless *h = *p;
@@ -190,7 +191,6 @@ void headless_destroy(headless **p)
     if (h->context) {
         eglMakeCurrent(h->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
         eglDestroyContext(h->display, h->context);
-        eglTerminate(h->display);
     }
     free(h);
     *p = NULL;
