@@ -147,7 +147,7 @@ marey_status convert_paths(const char *const *paths, size_t n, const convert_opt
         }
     }
     status = conversion_run(l.sources, l.may_fail, l.n, name, options, &sum, d);
-    if (status != MAREY_OK && all_passed_over(&sum)) {
+    if (status != MAREY_OK && all_passed_over(&sum) && (n > 1 || file_is_dir(paths[0]))) {
         (void)diag_error(d, status, paths[0], DIAG_NO_OFFSET, "the folder holds no trace that can be used");
     }
 fail:
