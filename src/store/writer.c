@@ -22,6 +22,15 @@ marey_status writer_fail(store_writer *w, marey_status status, const char *what)
     return status;
 }
 
+marey_status writer_report(store_writer *w, marey_status status, diag *d)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    const char *text = w->diag.n_messages > 0 ? w->diag.messages[0].text : "writing failed";
+    status = diag_error(d, w->failed != MAREY_OK ? w->failed : status, w->path, DIAG_NO_OFFSET, "%s", text);
+    (void)pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
 bench *bench_take(store_writer *w)
 {
     (void)pthread_mutex_lock(&w->lock);

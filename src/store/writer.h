@@ -100,6 +100,8 @@ struct store_writer {
 
 /* writer.c */
 marey_status writer_fail(store_writer *w, marey_status status, const char *what);
+/** Tell the caller of what failed in a job, in its own words. @return the status of that failure, or `status` */
+marey_status writer_report(store_writer *w, marey_status status, diag *d);
 bench *bench_take(store_writer *w);
 void bench_give(store_writer *w, bench *b);
 /** Run `fn` on a worker, or here where there is none or too much waits. It must end with writer_job_done(). */

@@ -465,7 +465,7 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
     marey_status status =
         pyramid_add(g->lod, track_row, rank, e->start_ns, e->dur_ns, (trace_class)e->klass, e->flags & EVENT_SEVERITY);
     if (status != MAREY_OK) {
-        return diag_error(d, status, g->w->path, DIAG_NO_OFFSET, "writing failed");
+        return writer_report(g->w, status, d);
     }
     return MAREY_OK;
 }
@@ -552,7 +552,7 @@ marey_status store_group_end(store_group **gg, diag *d)
     (void)pthread_mutex_unlock(&w->lock);
     group_free(g);
     if (status != MAREY_OK) {
-        return diag_error(d, status, w->path, DIAG_NO_OFFSET, "writing failed");
+        return writer_report(w, status, d);
     }
     return MAREY_OK;
 }

@@ -163,7 +163,7 @@ marey_status store_writer_collectives(store_writer *w, const store_collective *c
     free((void *)order);
     free(ids);
     free(buffer);
-    return status == MAREY_OK ? MAREY_OK : diag_error(d, status, w->path, DIAG_NO_OFFSET, "writing failed");
+    return status == MAREY_OK ? MAREY_OK : writer_report(w, status, d);
 }
 
 /* ------------------------------------------------------------------ samples */
@@ -185,5 +185,5 @@ marey_status store_writer_samples(store_writer *w, const store_sample *s, size_t
 fail:
     free(ts);
     free(value);
-    return status == MAREY_OK ? MAREY_OK : diag_error(d, status, w->path, DIAG_NO_OFFSET, "writing failed");
+    return status == MAREY_OK ? MAREY_OK : writer_report(w, status, d);
 }

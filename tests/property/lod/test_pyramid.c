@@ -289,7 +289,7 @@ static void check_tile(const world *w, const tile_key *k, uint32_t n_rows)
         }
     }
     if (t && !t->cells) {
-        assert_true(k->level + 1 < w->n_levels[k->r]);
+        assert_true(k->level + 1U < w->n_levels[k->r]);
         assert_false(w->s.stores_all);
     }
     free(cells);

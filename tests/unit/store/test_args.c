@@ -1,0 +1,282 @@
+/*
+ * Contract: arguments come back byte for byte, whatever they hold; streams of damaged bytes give FORMAT, never a crash.
+ *
+ * Nasty texts: digits everywhere, leading zeros, runs of hundreds of digits, bytes 1 and 2, empty, binary, one template
+ * with thousands of numbers, more unique texts than the dictionary takes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "store/args.h"
+
+typedef struct texts {
+    char **text;
+    size_t *len;
+    size_t n, cap, cap_len;
+} texts;
+
+static void put(texts *t, const char *s, size_t n)
+{
+    VEC_RESERVE(t->text, t->cap, t->n + 1);
+    VEC_RESERVE(t->len, t->cap_len, t->n + 1);
+    t->text[t->n] = mem_strndup(s, n);
+    t->len[t->n++] = n;
+}
+
+static void drop(texts *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        free(t->text[i]);
+    }
+    free(t->text);
+    free(t->len);
+    *t = (texts){0};
+}
+
+static void encode(args_dict *d, const texts *t, strbuf *stream)
+{
+    args_encoder *e = args_encoder_create(d);
+    args_encoder_begin(e);
+    for (size_t i = 0; i < t->n; i++) {
+        args_encoder_add(e, t->text[i], t->len[i]);
+    }
+    args_encoder_end(e, stream);
+    args_encoder_destroy(&e);
+}
+
+static args_templates templates_of(const args_dict *d, strbuf *bytes, uint64_t **start)
+{
+    *start = mem_alloc((d->templates.n + 1) * sizeof **start);
+    for (size_t i = 0; i < d->templates.n; i++) {
+        (*start)[i] = bytes->n;
+        strbuf_add(bytes, d->templates.text[i], d->templates.len[i]);
+    }
+    (*start)[d->templates.n] = bytes->n;
+    return (args_templates){strbuf_str(bytes), *start, d->templates.n};
+}
+
+/* @return bytes of the stream */
+static size_t round_trip(args_dict *d, const texts *t)
+{
+    strbuf stream = {0};
+    strbuf bytes = {0};
+    strbuf out = {0};
+    uint64_t *start;
+    encode(d, t, &stream);
+    args_templates all = templates_of(d, &bytes, &start);
+    size_t every = t->n / 200 + 1;
+    for (size_t i = 0; i < t->n; i += every) {
+        strbuf_clear(&out);
+        assert_int_equal(args_decode(&all, (const uint8_t *)stream.s, stream.n, (uint32_t)i, &out), MAREY_OK);
+        assert_int_equal(out.n, t->len[i]);
+        assert_memory_equal(strbuf_str(&out), t->text[i], t->len[i]);
+    }
+    size_t n = stream.n;
+    strbuf_deinit(&stream);
+    strbuf_deinit(&bytes);
+    strbuf_deinit(&out);
+    free(start);
+    return n;
+}
+
+static void test_nasty(void **state)
+{
+    (void)state;
+    static const char *const nasty[] = {
+        "",
+        "{}",
+        "0",
+        "00",
+        "007",
+        "1",
+        "18446744073709551615",
+        "99999999999999999999999999999999999999",
+        "000000000000000000000000000000000000001",
+        "-0.000123e-07",
+        "1.5",
+        "{\"a\":1,\"b\":[2,3,{\"c\":\"4x5\"}]}",
+        "a1b2c3d4",
+        "\x01",
+        "\x02 7",
+        "12\x01",
+        "100000000000000000",
+        "999999999999999999",
+        "1000000000000000000",
+        "\xff\xfe 5 \xf0",
+        "1 22 333 4444 55555 666666 7777777 88888888 999999999",
+        "0 0 0 00 0 000",
+    };
+    args_dict d;
+    args_dict_init(&d);
+    texts t = {0};
+    for (unsigned round = 0; round < 4; round++) {
+        for (size_t i = 0; i < sizeof nasty / sizeof nasty[0]; i++) {
+            put(&t, nasty[i], strlen(nasty[i]));
+        }
+        put(&t, "a\0b1\0", 5);
+    }
+    (void)round_trip(&d, &t);
+    (void)round_trip(&d, &t); /* with a dictionary that knows them */
+    drop(&t);
+    args_dict_deinit(&d);
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    static const char letters[] = "0123456789019 \"{},:.-ax\x01\x02";
+    args_dict d;
+    args_dict_init(&d);
+    prng g;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        prng_seed(&g, seed);
+        texts t = {0};
+        for (unsigned i = 0; i < 200; i++) {
+            char s[64];
+            size_t n = prng_below(&g, sizeof s);
+            size_t alphabet = seed % 3 == 0 ? 12 : sizeof letters - 1;
+            for (size_t k = 0; k < n; k++) {
+                s[k] = letters[prng_below(&g, alphabet)];
+            }
+            put(&t, s, n);
+        }
+        (void)round_trip(&d, &t);
+        drop(&t);
+    }
+    args_dict_deinit(&d);
+}
+
+static void test_many_numbers(void **state)
+{
+    (void)state;
+    args_dict d;
+    args_dict_init(&d);
+    texts t = {0};
+    strbuf b = {0};
+    for (unsigned k = 0; k < 3; k++) {
+        for (unsigned n = 4094; n < 4099; n++) {
+            strbuf_clear(&b);
+            for (unsigned i = 0; i < n; i++) {
+                strbuf_printf(&b, "%u,", i * k);
+            }
+            put(&t, b.s, b.n);
+        }
+        strbuf_clear(&b);
+        for (unsigned i = 0; i < 70000; i++) {
+            strbuf_puts(&b, "abc ");
+        }
+        put(&t, b.s, b.n);
+    }
+    (void)round_trip(&d, &t);
+    strbuf_deinit(&b);
+    drop(&t);
+    args_dict_deinit(&d);
+}
+
+/* Texts of one kind shrink to their changing numbers. */
+static void test_is_small(void **state)
+{
+    (void)state;
+    args_dict d;
+    args_dict_init(&d);
+    texts t = {0};
+    strbuf b = {0};
+    size_t n = 0;
+    for (unsigned i = 0; i < 10000; i++) {
+        strbuf_clear(&b);
+        strbuf_printf(&b,
+                      "{\"External id\": %u, \"device\": 0, \"stream\": 7, \"correlation\": %u, \"grid\": [160, 1, 1]}",
+                      5000 + i, 100 + 2 * i);
+        put(&t, b.s, b.n);
+        n += b.n;
+    }
+    assert_true(round_trip(&d, &t) * 15 < n);
+    strbuf_deinit(&b);
+    drop(&t);
+    args_dict_deinit(&d);
+}
+
+/* More templates than the dictionary takes: the rest stays literal, all comes back. */
+static void test_full_dictionary(void **state)
+{
+    (void)state;
+    args_dict d;
+    args_dict_init(&d);
+    strbuf b = {0};
+    for (unsigned block = 0; block < 5; block++) {
+        texts t = {0};
+        for (unsigned i = 0; i < 16000; i++) {
+            strbuf_clear(&b);
+            strbuf_printf(&b, "{\"name\": \"");
+            for (unsigned v = i + block * 16000; v > 0; v /= 20) {
+                strbuf_printf(&b, "%c", (int)('a' + v % 20));
+            }
+            strbuf_printf(&b, "\", \"id\": %u}", i);
+            put(&t, b.s, b.n);
+            put(&t, b.s, b.n);
+        }
+        (void)round_trip(&d, &t);
+        drop(&t);
+    }
+    assert_true(d.templates.n <= ARGS_MAX_TEMPLATES);
+    assert_true(d.n_bytes <= ARGS_MAX_TEMPLATE_BYTES);
+    strbuf_deinit(&b);
+    args_dict_deinit(&d);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    args_dict d;
+    args_dict_init(&d);
+    texts t = {0};
+    for (unsigned i = 0; i < 400; i++) {
+        char s[80];
+        int n = snprintf(s, sizeof s, i % 3 ? "{\"a\": %u, \"b\": 0%u}" : "[%u, \"x%u\"]", i, i * 7);
+        put(&t, s, (size_t)n);
+    }
+    strbuf stream = {0};
+    strbuf bytes = {0};
+    strbuf out = {0};
+    uint64_t *start;
+    encode(&d, &t, &stream);
+    args_templates all = templates_of(&d, &bytes, &start);
+    prng g;
+    prng_seed(&g, 5);
+    unsigned n_failed = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        size_t n = prng_below(&g, 4) == 0 ? prng_below(&g, stream.n) : stream.n;
+        uint8_t *copy = mem_alloc(n + 1); /* its own allocation, so that a sanitizer sees the end */
+        memcpy(copy, stream.s, n);
+        for (unsigned k = 0; n > 0 && k < 3; k++) {
+            copy[prng_below(&g, n)] = (uint8_t)prng_next(&g);
+        }
+        strbuf_clear(&out);
+        n_failed += args_decode(&all, copy, n, 399, &out) == MAREY_FORMAT;
+        free(copy);
+    }
+    assert_true(n_failed > 1000);
+    free(start);
+    strbuf_deinit(&stream);
+    strbuf_deinit(&bytes);
+    strbuf_deinit(&out);
+    drop(&t);
+    args_dict_deinit(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nasty),    cmocka_unit_test(test_random), cmocka_unit_test(test_many_numbers),
+        cmocka_unit_test(test_is_small), cmocka_unit_test(test_damage), cmocka_unit_test(test_full_dictionary),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
