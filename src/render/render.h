@@ -1,10 +1,16 @@
 /*
  * Draw list -> OpenGL -> window or pixels. The only place that turns a frame into GL calls.
  *
- * Draw calls per frame are bounded: at most one per kind and layer and atlas page, so below 60; data goes up in one
- * buffer per kind. Strips' cells go up as one texture, one texel a column.
+ * Draw calls per frame are bounded: at most nine per layer, so below 60; data goes up in one buffer per kind. Strips' cells
+ * go up as one texture, one texel a column.
  *
- * Thread: the thread whose GL context is current (render_ctx_* makes one without a window; app/ makes one with GLFW).
+ * Colours are blended in sRGB as they are, so that the design's values come out exactly; what that does to light text
+ * on dark is made good by a curve on its coverage (shaders/glyph.vert). A frame has no depth: ask for a window without
+ * depth, stencil and multisampling, with which Mesa's software renderer would leave its fast way to fill rectangles.
+ *
+ * The order of a frame: text_frame, draw_list_begin, pushing, renderer_draw. One renderer per text context.
+ *
+ * Thread: the thread whose GL context is current (headless_* makes one without a window; app/ makes one with GLFW).
  */
 #ifndef MAREY_RENDER_RENDER_H
 #define MAREY_RENDER_RENDER_H
@@ -37,7 +43,8 @@ marey_status renderer_draw(renderer *r, const draw_list *l, text_ctx *t, render_
 marey_status renderer_floor(renderer *r, int width, int height, diag *d);
 void renderer_finish(renderer *r);
 
-/* ---- without a window: EGL surfaceless (Mesa), else EGL device, else an error that says what was tried ---- */
+/* ---- without a window: EGL surfaceless (Mesa), else EGL device, else an error that says what was tried. The
+ * environment variable MAREY_EGL=device turns the order round: for a GPU whose driver is not Mesa's. ---- */
 
 typedef struct headless headless;
 

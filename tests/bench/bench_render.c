@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "render/render.h"
 
 enum { WIDTH = 1920, HEIGHT = 1080 };
@@ -101,15 +102,10 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void print_times(const char *name, double *ms, int n, double floor_ms, const render_stats *s)
+static double least(double *ms, int n)
 {
     qsort(ms, (size_t)n, sizeof *ms, by_value);
-    printf("%-8s least %7.2f ms  median %7.2f ms  of floor %5.2f", name, ms[0], ms[n / 2],
-           floor_ms > 0 ? ms[0] / floor_ms : 1.0);
-    if (s) {
-        printf("  primitives %6zu  calls %2zu  up %5zu KiB", s->primitives, s->draw_calls, s->bytes_uploaded / 1024);
-    }
-    printf("\n");
+    return ms[0];
 }
 
 typedef struct bench {
@@ -119,21 +115,11 @@ typedef struct bench {
     draw_list list;
     diag diag;
     int n_frames;
-    double *ms;
+    double *ms, *floor_ms;
 } bench;
 
-static double run_floor(bench *b)
-{
-    for (int i = 0; i < b->n_frames; i++) {
-        int64_t start = clock_now_ns();
-        (void)renderer_floor(b->renderer, WIDTH, HEIGHT, &b->diag);
-        b->ms[i] = since_ms(start);
-    }
-    print_times("floor", b->ms, b->n_frames, 0, NULL);
-    return b->ms[0];
-}
-
-static void run_part(bench *b, const part *p, double floor_ms)
+/* A frame and the floor in turn, so that what else the machine does weighs on both. */
+static void run_part(bench *b, const part *p)
 {
     render_stats stats = {0};
     fill(&b->list, b->text, p);
@@ -143,8 +129,16 @@ static void run_part(bench *b, const part *p, double floor_ms)
         (void)renderer_draw(b->renderer, &b->list, b->text, &stats, &b->diag);
         renderer_finish(b->renderer);
         b->ms[i] = since_ms(start);
+        start = clock_now_ns();
+        (void)renderer_floor(b->renderer, WIDTH, HEIGHT, &b->diag);
+        b->floor_ms[i] = since_ms(start);
     }
-    print_times(p->name, b->ms, b->n_frames, floor_ms, &stats);
+    double frame_ms = least(b->ms, b->n_frames);
+    double floor_ms = least(b->floor_ms, b->n_frames);
+    printf("%-8s least %6.2f ms, median %6.2f; floor %6.2f ms, median %6.2f; ratio %5.2f; instances %5zu, calls %2zu, "
+           "sent %4zu KiB\n",
+           p->name, frame_ms, b->ms[b->n_frames / 2], floor_ms, b->floor_ms[b->n_frames / 2], frame_ms / floor_ms,
+           stats.primitives, stats.draw_calls, stats.bytes_uploaded / 1024);
 }
 
 /* Context, renderer, fonts and the first frame with every program in it. */
@@ -175,12 +169,12 @@ int main(int argc, char **argv)
     b.n_frames = b.n_frames < 1 ? 1 : b.n_frames;
     diag_init(&b.diag);
     b.diag.echo = true;
-    b.ms = calloc((size_t)b.n_frames, sizeof *b.ms);
-    marey_status status = b.ms ? start(&b) : MAREY_NOMEM;
+    b.ms = mem_calloc((size_t)b.n_frames, sizeof *b.ms);
+    b.floor_ms = mem_calloc((size_t)b.n_frames, sizeof *b.floor_ms);
+    marey_status status = start(&b);
     if (status == MAREY_OK) {
-        double floor_ms = run_floor(&b);
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-            run_part(&b, &parts[i], floor_ms);
+            run_part(&b, &parts[i]);
         }
     }
     draw_list_deinit(&b.list);
@@ -189,5 +183,6 @@ int main(int argc, char **argv)
     headless_destroy(&b.headless);
     diag_deinit(&b.diag);
     free(b.ms);
+    free(b.floor_ms);
     return status == MAREY_OK ? 0 : 1;
 }
