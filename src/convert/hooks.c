@@ -156,6 +156,9 @@ void collectives_meet(annotation *a, annotated *e)
     uint64_t *count =
         map64_put(&a->ranks[e->rank].seqs, (uint64_t)k->group << 32 | (uint64_t)(k->what & 0x7fffffffU) << 1 |
                                                (kind_is_device(e->kind) ? 1U : 0U));
+    if (k->receives && e->row->klass == CLASS_SEND) {
+        e->row->klass = CLASS_RECEIVE;
+    }
     k->seq = k->seq >= 0 ? k->seq : (int64_t)*count;
     ++*count;
     tag_add(s, &e->tag, tag_make(TAG_COLLECTIVE, 0, s->index, (uint64_t)(k - s->collectives)));

@@ -280,6 +280,7 @@ static void take_threads(source *s, const trace_builder *b)
         t->process_name = keep_string(s->c, b, in->process_name);
         t->labels = keep_string(s->c, b, in->labels);
         t->pid_id = in->pid_id;
+        t->is_async = strncmp(in->tid, "async:", 6) == 0;
         t->sort_index = in->sort_index;
         for (unsigned k = 0; k < KIND_COUNT; k++) {
             t->lanes[k] = NO_ID;
@@ -368,6 +369,7 @@ static void take_words(source *s, const trace_builder *b)
     for (size_t i = 0; i < s->n_collectives; i++) {
         source_collective *k = &s->collectives[i];
         k->what = keep_word(s->c, b, k->in.what);
+        k->receives = strstr(text_of(b, k->in.what), "recv") || strstr(text_of(b, k->in.what), "receive");
         k->dtype = keep_word(s->c, b, k->in.dtype);
         k->group = NO_ID;
         if (k->in.group < b->strings.n || k->in.group_ranks < b->strings.n) {

@@ -83,6 +83,7 @@ typedef struct source_thread {
     uint32_t pid_id;
     int64_t sort_index;
     bool is_device;             /* runs kernels or copies */
+    bool is_async;              /* holds asynchronous operations (the readers' tids "async:...") */
     uint32_t lanes[KIND_COUNT]; /* source's lane or NO_ID */
     totals sum;
     uint32_t global;
@@ -112,6 +113,7 @@ typedef struct source_collective {
     uint32_t what; /* of the conversion's dictionary */
     uint32_t dtype;
     uint32_t group;
+    bool receives; /* it says so itself: a kernel's name may serve both ways */
 } source_collective;
 
 typedef struct source_counter {

@@ -7,7 +7,7 @@
 #include "synth/model.h"
 
 /* GB/s, that is bytes per ns. */
-enum { LINK_INSIDE = 100, LINK_BETWEEN = 25, RING_INSIDE = 100, RING_BETWEEN = 50 };
+enum { LINK_INSIDE = 25, LINK_BETWEEN = 12, RING_INSIDE = 100, RING_BETWEEN = 50 };
 enum { LAUNCH_NS = 7000, FILLER_WEIGHT = 4, MAX_RANK_OF_OP = 5 };
 
 static void add_op(plan_pass *pass, const model_op *op, int64_t pass_ns, int64_t weights)
