@@ -151,7 +151,7 @@ static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
                    .rank = a->threads[row->thread].rank,
                    .start_ns = row->start_ns,
                    .order = order};
-    e.kind = (trace_kind)e.name->kind;
+    e.kind = s->threads[e.thread].is_async ? KIND_ASYNC : (trace_kind)e.name->kind;
     row->klass = e.name->klass;
     settle_end(a, &e);
     if (!place(a, &e)) {
@@ -256,7 +256,8 @@ static void count_losses(const annotation *a)
     source *s = a->s;
     uint64_t overlaps = 0;
     for (size_t i = 0; i < s->n_lanes; i++) {
-        overlaps += kind_is_derived(s->lanes[i].kind) ? 0 : s->lanes[i].n_overlaps;
+        bool may_overlap = kind_is_derived(s->lanes[i].kind) || s->lanes[i].kind == KIND_ASYNC;
+        overlaps += may_overlap ? 0 : s->lanes[i].n_overlaps;
     }
     diag_lose(&s->diag, MAREY_LOSS_OVERLAP, s->file, DIAG_NO_OFFSET, overlaps, NULL);
     diag_lose(&s->diag, MAREY_LOSS_LINK_UNMATCHED, s->file, DIAG_NO_OFFSET, a->n_orphans, NULL);

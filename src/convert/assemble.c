@@ -181,8 +181,11 @@ static void number_ranks(assembly *a)
     }
     for (size_t i = 0; i < a->n_claims; i++) {
         const source *s = &a->c->sources[a->claims[i].source];
-        if (!a->claims[i].is_stated && s->in->rank_hint >= 0 && is_alone(a, i)) {
-            claim_number(a, &a->claims[i], s->in->rank_hint);
+        claim *k = &a->claims[i];
+        if (k->number < 0 && s->in->rank_hint >= 0 && is_alone(a, i)) {
+            bool lost = k->is_lost; /* the number that it states was taken: its file name may tell another */
+            claim_number(a, k, s->in->rank_hint);
+            k->is_lost = k->is_lost || lost;
         }
     }
     for (size_t i = 0; i < a->n_claims; i++) {

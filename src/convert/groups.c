@@ -47,14 +47,12 @@ static uint32_t put(conversion *c, jspan name, jspan description, jspan ranks)
     trace_group g = {.name = "", .description = ""};
     trace_model *m = &c->model;
     jtext_counts counts = {0};
+    arena scratch_ranks = {0};
     jtext_decode(name.s, name.n, &text, &counts);
+    read_ranks(&g, &scratch_ranks, ranks);
     strbuf_add(&key, strbuf_str(&text), text.n);
     strbuf_add(&key, "", 1);
-    for (uint32_t i = 0; i < ranks.n; i++) {
-        if (!jis_blank(ranks.s[i])) {
-            strbuf_add(&key, ranks.s + i, 1);
-        }
-    }
+    strbuf_add(&key, (const char *)g.ranks, g.n_ranks * sizeof *g.ranks);
     uint32_t id = intern_put(&c->group_keys, key.s, key.n);
     if (id == m->n_groups) {
         g.name = arena_strndup(&m->mem, strbuf_str(&text), text.n);
@@ -64,6 +62,7 @@ static uint32_t put(conversion *c, jspan name, jspan description, jspan ranks)
         read_ranks(&g, &m->mem, ranks);
         VEC_PUSH(m->groups, m->n_groups, m->cap_groups, g);
     }
+    arena_deinit(&scratch_ranks);
     strbuf_deinit(&key);
     strbuf_deinit(&text);
     return id;
