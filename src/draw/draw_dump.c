@@ -12,7 +12,7 @@ static void put_float(strbuf *out, float v)
 {
     char text[32];
     for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, (double)v);
+        (void)snprintf(text, sizeof text, "%.*g", digits, (double)v);
         if (strtof(text, NULL) == v) {
             break;
         }
@@ -181,7 +181,7 @@ void draw_list_dump(const draw_list *l, strbuf *out)
         put_floats(out, (const float[]){l->clips[i].x, l->clips[i].y, l->clips[i].w, l->clips[i].h}, 4);
         strbuf_puts(out, "\n");
     }
-    for (uint8_t layer = 0; layer < LAYER_COUNT; layer++) {
+    for (uint8_t layer = 0; layer < (uint8_t)LAYER_COUNT; layer++) {
         dump_quads(l, layer, out);
         dump_strips(l, layer, out);
         dump_bands(l, layer, out);

@@ -42,7 +42,7 @@ typedef struct gpu_counters {
 marey_status gpu_create_gl(gpu **out, gpu_get_proc get_proc, diag *d);
 /** A device that draws nothing. The `fail_at`-th object that is made fails (1 is the first; 0: none does). */
 marey_status gpu_create_null(gpu **out, unsigned fail_at, diag *d);
-void gpu_destroy(gpu **g);
+void gpu_destroy(gpu **p);
 const char *gpu_name(const gpu *g);
 int gpu_max_texture_size(const gpu *g);
 gpu_counters gpu_counts(const gpu *g);

@@ -433,7 +433,7 @@ void pack_build(pack *p, const draw_list *l, text_ctx *t)
     for (int i = 0; i < PACK_COUNT; i++) {
         p->arrays[i].n = 0;
     }
-    for (uint8_t layer = 0; layer < LAYER_COUNT; layer++) {
+    for (uint8_t layer = 0; layer < (uint8_t)LAYER_COUNT; layer++) {
         pack_quads(p, l, layer);
         pack_strips(p, l, layer);
         pack_bands(p, l, layer);

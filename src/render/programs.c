@@ -90,7 +90,7 @@ static const char *shader_dir(void)
 static marey_status load_stage(const char *kind, const char *stage, strbuf *out, diag *d)
 {
     char name[64];
-    snprintf(name, sizeof name, "%s.%s", kind, stage);
+    (void)snprintf(name, sizeof name, "%s.%s", kind, stage);
     const char *dir = shader_dir();
     if (dir) {
         return shader_source_load(dir, name, out, d);
@@ -103,7 +103,7 @@ static int64_t changed_ns(const char *dir, const char *kind, const char *stage)
 {
     char path[1024];
     struct stat s;
-    snprintf(path, sizeof path, "%s/%s.%s", dir, kind, stage);
+    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, kind, stage);
     return stat(path, &s) == 0 ? (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec : 0;
 }
 

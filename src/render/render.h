@@ -1,8 +1,8 @@
 /*
  * Draw list -> OpenGL -> window or pixels. The only place that turns a frame into GL calls.
  *
- * Draw calls per frame are bounded: at most nine per layer, so below 60; data goes up in one buffer per kind. Strips' cells
- * go up as one texture, one texel a column.
+ * Draw calls per frame are bounded: at most nine per layer, so below 60; data goes up in one buffer per kind. Strips'
+ * cells go up as one texture, one texel a column.
  *
  * Colours are blended in sRGB as they are, so that the design's values come out exactly; what that does to light text
  * on dark is made good by a curve on its coverage (shaders/glyph.vert). A frame has no depth: ask for a window without
@@ -32,7 +32,7 @@ typedef struct render_stats {
 /** A GL 3.3 context is current; `get_proc` loads its functions. Errors: GPU with the reason (version, missing feature,
  *  shader log). */
 marey_status renderer_create(renderer **out, render_get_proc get_proc, diag *d);
-void renderer_destroy(renderer **r);
+void renderer_destroy(renderer **p);
 const char *renderer_name(const renderer *r); /* GL_RENDERER */
 
 /** Draw into the current framebuffer, width x height of the list. */
@@ -49,7 +49,7 @@ void renderer_finish(renderer *r);
 typedef struct headless headless;
 
 marey_status headless_create(headless **out, int width, int height, diag *d); /* makes the context current */
-void headless_destroy(headless **h);
+void headless_destroy(headless **p);
 render_get_proc headless_get_proc(void);
 marey_status headless_resize(headless *h, int width, int height, diag *d);
 /** Read the frame: width * height * 4 bytes RGBA, top row first, straight into `out` (caller's). */

@@ -136,14 +136,14 @@ static bool render_glyph(font *o, uint32_t glyph, uint32_t size_64, unsigned var
     FT_Outline_Translate(&slot->outline, (FT_Pos)variant * 16, 0);
     FT_BBox box;
     FT_Outline_Get_CBox(&slot->outline, &box);
-    const FT_Pos most = ATLAS_MAX_GLYPH_PX * 64;
+    const FT_Pos most = (FT_Pos)ATLAS_MAX_GLYPH_PX * 64;
     if (box.xMax - box.xMin > most || box.yMax - box.yMin > most) {
         return false;
     }
     return FT_Render_Glyph(slot, FT_RENDER_MODE_NORMAL) == 0 && slot->bitmap.pixel_mode == FT_PIXEL_MODE_GRAY;
 }
 
-static void place_bitmap(atlas *a, atlas_glyph *g, const FT_GlyphSlot slot)
+static void place_bitmap(atlas *a, atlas_glyph *g, FT_GlyphSlot slot)
 {
     unsigned w = slot->bitmap.width;
     unsigned h = slot->bitmap.rows;

@@ -195,7 +195,7 @@ static void join_cut(text_ctx *t, const shaped_run *run, cut c, const char *s, s
 /* The ends of a very long name, on boundaries of characters, with a mark between them that is always cut away. */
 static const char *shorten(strbuf *out, const char *s, size_t *n)
 {
-    if (*n <= 2 * FIT_MAX_BYTES) {
+    if (*n <= (size_t)2 * FIT_MAX_BYTES) {
         return s;
     }
     size_t head = FIT_MAX_BYTES;

@@ -30,7 +30,7 @@ typedef enum text_face { FACE_SANS, FACE_SANS_MEDIUM, FACE_SANS_BOLD, FACE_MONO,
 typedef enum text_align { TEXT_LEFT, TEXT_CENTRE, TEXT_RIGHT } text_align;
 
 marey_status text_create(text_ctx **out, diag *d);
-void text_destroy(text_ctx **t);
+void text_destroy(text_ctx **p);
 
 /** Advance of `s` in px at `size` px. Cached. */
 float text_width(text_ctx *t, text_face face, float size, const char *s, size_t n);
