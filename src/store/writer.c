@@ -50,6 +50,31 @@ void bench_give(store_writer *w, bench *b)
     (void)pthread_mutex_unlock(&w->lock);
 }
 
+text_room room_take(store_writer *w)
+{
+    text_room room = {0};
+    (void)pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0] && !room.bytes; i++) {
+        room = w->rooms[i];
+        w->rooms[i] = (text_room){0};
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return room;
+}
+
+void room_give(store_writer *w, text_room room)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0] && room.bytes; i++) {
+        if (!w->rooms[i].bytes) {
+            w->rooms[i] = room;
+            room = (text_room){0};
+        }
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    free(room.bytes);
+}
+
 void writer_run(store_writer *w, pool_fn fn, void *ctx)
 {
     (void)pthread_mutex_lock(&w->lock);
@@ -220,6 +245,9 @@ void store_writer_destroy(store_writer **ww)
         (void)unlink(w->aside);
     }
     free_benches(w->benches);
+    for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0]; i++) {
+        free(w->rooms[i].bytes);
+    }
     for (size_t i = 0; i < w->n_groups; i++) {
         free(w->groups[i].blocks);
     }

@@ -63,6 +63,12 @@ typedef struct bench {
     strbuf stream;
 } bench;
 
+/* Memory for argument texts: megabytes per block, too dear to get anew each time. */
+typedef struct text_room {
+    char *bytes;
+    size_t cap;
+} text_room;
+
 struct store_writer {
     char *path, *aside;
     store_options options;
@@ -76,6 +82,7 @@ struct store_writer {
     pthread_cond_t done;
     unsigned n_jobs, max_jobs;
     bench *benches;
+    text_room rooms[4]; /* freed by jobs, taken by groups */
     marey_status failed;
     diag diag; /* messages of jobs */
     out_group *groups;
@@ -104,6 +111,8 @@ marey_status writer_fail(store_writer *w, marey_status status, const char *what)
 marey_status writer_report(store_writer *w, marey_status status, diag *d);
 bench *bench_take(store_writer *w);
 void bench_give(store_writer *w, bench *b);
+text_room room_take(store_writer *w);
+void room_give(store_writer *w, text_room room);
 /** Run `fn` on a worker, or here where there is none or too much waits. It must end with writer_job_done(). */
 void writer_run(store_writer *w, pool_fn fn, void *ctx);
 void writer_job_done(store_writer *w);

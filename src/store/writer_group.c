@@ -36,8 +36,8 @@ struct store_group {
     pyramid *lod;
     pending *events; /* BLOCK_EVENTS */
     uint32_t n;
-    char *args;
-    size_t n_args, cap_args;
+    text_room args;
+    size_t n_args;
     group_track *tracks; /* by track row */
     size_t n_tracks, cap_tracks;
     carry_entry *carries;
@@ -64,7 +64,7 @@ typedef struct block_job {
     uint8_t klass[BLOCK_EVENTS];
     uint8_t flags[BLOCK_EVENTS];
     uint32_t instance[BLOCK_EVENTS];
-    char *args;        /* NULL: none */
+    text_room args;    /* bytes NULL: none */
     uint64_t *args_at; /* in block order */
     uint32_t *args_len;
 } block_job;
@@ -77,7 +77,7 @@ static marey_status write_args(block_job *j, bench *b)
     }
     args_encoder_begin(b->args);
     for (uint32_t i = 0; i < j->n; i++) {
-        args_encoder_add(b->args, j->args + j->args_at[i], j->args_len[i]);
+        args_encoder_add(b->args, j->args.bytes + j->args_at[i], j->args_len[i]);
     }
     strbuf_clear(&b->stream);
     args_encoder_end(b->args, &b->stream);
@@ -120,11 +120,11 @@ static void run_block(void *ctx)
         memcpy(w->blocks[j->block].hints, hints, sizeof hints);
         (void)pthread_mutex_unlock(&w->lock);
     }
-    if (status == MAREY_OK && j->args) {
+    if (status == MAREY_OK && j->args.bytes) {
         (void)write_args(j, b);
     }
     bench_give(w, b);
-    free(j->args);
+    room_give(w, j->args);
     free(j->args_at);
     free(j->args_len);
     free(j);
@@ -219,7 +219,7 @@ static void group_free(store_group *g)
 {
     pyramid_destroy(&g->lod);
     free(g->events);
-    free(g->args);
+    free(g->args.bytes);
     free(g->tracks);
     free(g->carries);
     free(g->present);
@@ -321,7 +321,7 @@ static void fill_columns(store_group *g, block_job *j)
         j->klass[at] = e->klass;
         j->flags[at] = e->flags;
         j->instance[at] = e->instance;
-        if (j->args) {
+        if (j->args.bytes) {
             j->args_at[at] = e->args_at;
             j->args_len[at] = e->args_len;
         }
@@ -342,16 +342,15 @@ static block_job *make_job(store_group *g, uint32_t block)
     j->w = g->w;
     j->block = block;
     j->n = g->n;
-    j->args = NULL;
+    j->args = (text_room){0};
     j->args_at = NULL;
     j->args_len = NULL;
     if (g->n_args > 0) {
         j->args = g->args;
         j->args_at = mem_alloc(g->n * sizeof *j->args_at);
         j->args_len = mem_alloc(g->n * sizeof *j->args_len);
-        g->args = NULL;
+        g->args = (text_room){0};
         g->n_args = 0;
-        g->cap_args = 0;
     }
     size_t rest = BLOCK_EVENTS - g->n;
     memset(j->start_ns + g->n, 0, rest * sizeof j->start_ns[0]);
@@ -424,8 +423,11 @@ static void keep_args(store_group *g, const store_event *e, pending *p)
     p->args_at = g->n_args;
     p->args_len = e->args ? e->args_len : 0;
     if (p->args_len > 0) {
-        VEC_RESERVE(g->args, g->cap_args, g->n_args + p->args_len);
-        memcpy(g->args + g->n_args, e->args, p->args_len);
+        if (!g->args.bytes) {
+            g->args = room_take(g->w);
+        }
+        VEC_RESERVE(g->args.bytes, g->args.cap, g->n_args + p->args_len);
+        memcpy(g->args.bytes + g->n_args, e->args, p->args_len);
         g->n_args += p->args_len;
     }
 }
