@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "render/renderer_internal.h"
 #include "render/shader_source.h"
+#include "temporary_dir.h"
 
 static void fill(draw_list *l, text_ctx *t)
 {
@@ -127,8 +128,8 @@ static void write_file(const char *dir, const char *name, const char *text)
 static void includes_are_resolved(void **state)
 {
     (void)state;
-    char dir[] = "/tmp/marey-test-shaders-XXXXXX";
-    assert_non_null(mkdtemp(dir));
+    char dir[256];
+    temporary_dir(dir, sizeof dir);
     write_file(dir, "lib.glsl", "float one;\n");
     write_file(dir, "a.vert", "#version 330 core\n#include \"lib.glsl\"\nvoid main() {}");
     write_file(dir, "b.vert", "#include \"none.glsl\"\n");
@@ -138,6 +139,7 @@ static void includes_are_resolved(void **state)
     assert_int_not_equal(shader_source_load(dir, "b.vert", &out, NULL), MAREY_OK);
     assert_int_not_equal(shader_source_load(dir, "c.vert", &out, NULL), MAREY_OK);
     strbuf_deinit(&out);
+    remove_dir(dir);
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "temporary_dir.h"
 #include "text/text.h"
 
 typedef struct fixture {
@@ -351,16 +352,10 @@ static void use_fonts(const char *dir, const char *font, const char *bytes, size
     assert_int_equal(setenv("FONTCONFIG_FILE", path, 1), 0);
 }
 
-static void temporary_dir(char *out, size_t cap)
-{
-    (void)snprintf(out, cap, "/tmp/marey-test-fonts-XXXXXX");
-    assert_non_null(mkdtemp(out));
-}
-
 static void no_font_is_an_error(void **state)
 {
     (void)state;
-    char dir[64];
+    char dir[256];
     temporary_dir(dir, sizeof dir);
     use_fonts(dir, "none", NULL, 0);
     diag d;
@@ -371,6 +366,7 @@ static void no_font_is_an_error(void **state)
     assert_true(d.n_messages > 0);
     diag_deinit(&d);
     assert_int_equal(unsetenv("FONTCONFIG_FILE"), 0);
+    remove_dir(dir);
 }
 
 /* Cut a font at many places: either it still serves, or there is an error; never a crash. */
@@ -385,7 +381,7 @@ static void damaged_font(void **state)
         skip();
     }
     for (int i = 0; i <= 12; i++) {
-        char dir[64];
+        char dir[256];
         temporary_dir(dir, sizeof dir);
         use_fonts(dir, "damaged.ttf", bytes, i == 12 ? n : 300 + n / 13 * (size_t)i);
         text_ctx *t = NULL;
@@ -402,6 +398,7 @@ static void damaged_font(void **state)
         }
         draw_list_deinit(&l);
         text_destroy(&t);
+        remove_dir(dir);
     }
     free(bytes);
     assert_int_equal(unsetenv("FONTCONFIG_FILE"), 0);
