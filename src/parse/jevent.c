@@ -167,7 +167,11 @@ static jstep walk_args(jwalk *w, const jview *v, size_t start, size_t *end)
     bool boring = args_are_boring(e);
     size_t close = next_brace(v, start + 1);
     jstep step = JSTEP_DONE;
-    if (close < v->n && v->text[close] == '}') {
+    if (close >= v->n) {
+        *end = v->n; /* flat or not cannot be told yet, and the two ways do not judge damage alike */
+        return JSTEP_MORE;
+    }
+    if (v->text[close] == '}') {
         if (!boring) {
             take_flat_args(w, v, start, close);
         }
@@ -213,6 +217,9 @@ static size_t take_varying(jwalk *w, const jview *v, unsigned what, size_t pos)
         e->seen |= 1U << JKEY_NAME;
         e->field[JKEY_NAME] = (jspan){v->text + pos, (uint32_t)(stop - pos), JKIND_STRING};
         return jview_is_token(v, pos - 1) && v->text[stop] == '"' ? stop + 1 : 0;
+    }
+    if (jis_blank(v->text[pos])) {
+        return 0;
     }
     jkey key = (jkey)keys[what];
     size_t end = trim(v->text, pos, stop);
@@ -373,6 +380,17 @@ static jstep walk_key(walk *k, size_t open, jkey *key, size_t *colon)
     return document ? (k->at = open, JSTEP_BAD) : JSTEP_DONE;
 }
 
+/* Behind a value that the memo took, a comma or the event's bracket must come, as behind any other. */
+static jstep check_follows(const jview *v, size_t pos, size_t *end)
+{
+    size_t next = jview_token(v, pos);
+    *end = next;
+    if (next >= v->n) {
+        return JSTEP_MORE;
+    }
+    return v->text[next] == ',' || v->text[next] == '}' ? JSTEP_DONE : JSTEP_BAD;
+}
+
 static jstep walk_fields(walk *k)
 {
     const jview *v = k->v;
@@ -413,6 +431,12 @@ jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end)
     if (place == JMEMO_END) {
         *end = pos;
         return JSTEP_DONE;
+    }
+    if (place != JMEMO_BEGIN) {
+        jstep follows = check_follows(v, pos, end);
+        if (follows != JSTEP_DONE) {
+            return follows;
+        }
     }
     walk k = {.w = w, .v = v, .c = jcursor_at(v->bits, pos)};
     begin_draft(&k, pos, place);

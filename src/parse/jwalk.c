@@ -382,8 +382,9 @@ static bool wants(jwalk *w, jspan key)
     return w->ops.want && w->ops.want(w->ctx, key);
 }
 
-static void give_meta(jwalk *w, jspan key, jspan value)
+static void give_meta(jwalk *w, size_t pos, jspan key, jspan value)
 {
+    w->meta_offset = w->offset + pos;
     if (w->ops.meta) {
         w->ops.meta(w->ctx, key, value);
     }
@@ -425,12 +426,14 @@ static verdict top_nested(jwalk *w, jview *v, size_t pos, jspan key, size_t open
             return need_more(v, pos);
         }
         if (step == JSTEP_DONE && fits) {
-            give_meta(w, key, (jspan){v->text + open, (uint32_t)(end - open), list ? JKIND_ARRAY : JKIND_OBJECT});
+            give_meta(w, open, key, (jspan){v->text + open, (uint32_t)(end - open), list ? JKIND_ARRAY : JKIND_OBJECT});
             v->pos = end;
             return GO;
         }
         if (!fits) {
             lose(w, MAREY_LOSS_LIMIT, open, "metadata beyond 1 MiB");
+        } else if (step == JSTEP_BAD) {
+            lose(w, MAREY_LOSS_DAMAGED, end, "metadata");
         }
     } else if (list) {
         jstep step = list_of_events(w, v, open);
@@ -469,7 +472,7 @@ static verdict top_string(jwalk *w, jview *v, size_t pos, jspan key, size_t open
     if (step != JSTEP_DONE) {
         return step == JSTEP_MORE ? need_more(v, pos) : resync(w, v, pos);
     }
-    give_meta(w, key, (jspan){v->text + open + 1, (uint32_t)(close - open - 1), JKIND_STRING});
+    give_meta(w, open, key, (jspan){v->text + open + 1, (uint32_t)(close - open - 1), JKIND_STRING});
     v->pos = close + 1;
     return GO;
 }
@@ -487,7 +490,7 @@ static verdict top_scalar(jwalk *w, jview *v, size_t pos, jspan key, size_t from
     while (end > from && jis_blank(v->text[end - 1])) {
         end--;
     }
-    give_meta(w, key, (jspan){v->text + from, (uint32_t)(end - from), JKIND_SCALAR});
+    give_meta(w, from, key, (jspan){v->text + from, (uint32_t)(end - from), JKIND_SCALAR});
     v->pos = stop;
     return GO;
 }
@@ -642,7 +645,7 @@ void jwalk_finish(jwalk *w)
         diag_lose(w->diag, MAREY_LOSS_DAMAGED, w->file, w->cut_at, 1, NULL);
     } else if (cut) {
         diag_lose(w->diag, MAREY_LOSS_TRUNCATED, w->file, w->cut_at, 1, NULL);
-    } else if (w->state == JWALK_SKIP || w->state == JWALK_TOP) {
+    } else if (w->state == JWALK_TOP) {
         diag_lose(w->diag, MAREY_LOSS_TRUNCATED, w->file, w->offset, 1, NULL);
     } else if (w->state == JWALK_EVENTS && !w->lost) {
         diag_lose(w->diag, MAREY_LOSS_MISSING_BRACKET, w->file, w->offset, 1, NULL);

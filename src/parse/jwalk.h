@@ -85,9 +85,13 @@ typedef struct jwalk {
     jwalk_state state;
     unsigned saw;
     uint64_t n_events;
+    uint64_t meta_offset; /* of the value that meta() is called for */
     uint64_t offset;      /* stream offset of the window's first byte; kept by jstream */
     bool in_string;       /* the next window begins inside a string that is skipped */
-    uint64_t rescan_from; /* UINT64_MAX, or an offset from which a second pass in state RESYNC may find more */
+    /* UINT64_MAX, or: the text ended in a value that was skipped from there on. It may be cut, or a lost bracket may
+     * have hidden events, which a second pass that starts lost would find. Which of the two is for the caller to count.
+     */
+    uint64_t rescan_from;
     /* private */
     bool bare;   /* the list of events is the document */
     bool unsure; /* went on after damage: bare or not is unknown */

@@ -209,29 +209,55 @@ static bool found_something(const trace_builder *b)
     return b->n_events > 0 || b->n_samples > 0 || b->n_flows > 0;
 }
 
-/* One stream, with second passes where the first one lost its way around the list of events. */
-static marey_status read_stream(const input *in, pass *p, const char *member, bool lost)
+/* Was it counted already that this input is cut, or that its unpacking went wrong? Once is enough. */
+static bool known_to_be_cut(const trace_builder *b)
+{
+    for (size_t i = 0; b->diag && i < b->diag->n_losses; i++) {
+        const diag_loss *l = &b->diag->losses[i];
+        bool unpacking = l->loss == MAREY_LOSS_DAMAGED && l->detail && strcmp(l->detail, "compressed data") == 0;
+        if (l->file == b->file && (l->loss == MAREY_LOSS_TRUNCATED || unpacking)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void finish_walk(chrome_reader *c, bool cut)
+{
+    diag *d = c->walk.diag;
+    c->walk.diag = cut ? NULL : d;
+    jwalk_finish(&c->walk);
+    c->walk.diag = d;
+}
+
+/* One stream, with a second pass where the first one lost its way around the list of events. */
+static marey_status read_stream(const input *in, pass *p, const char *member, head_kind kind)
 {
     chrome_reader *c = p->reader;
+    bool lost = kind != HEAD_JSON;
     restart_walk(c, lost, 0);
     marey_status status = walk(p);
     if (status != MAREY_OK) {
         return status;
     }
-    uint64_t n_truncated = c->b->diag ? diag_lost(c->b->diag, MAREY_LOSS_TRUNCATED) : 0;
-    if (n_truncated == 0) {
-        jwalk_finish(&c->walk);
-    } else {
-        /* The compressed stream itself was cut, and that is counted: once is enough. */
-        diag *d = c->walk.diag;
-        c->walk.diag = NULL;
-        jwalk_finish(&c->walk);
-        c->walk.diag = d;
-    }
+    bool cut = known_to_be_cut(c->b);
+    finish_walk(c, cut);
     uint64_t n_walked = c->walk.n_events;
-    bool arrays = c->walk.saw & JWALK_SAW_ARRAY_OF_ARRAYS;
-    uint64_t from = n_walked == 0 ? 0 : c->walk.rescan_from;
-    return !lost && !arrays && from != UINT64_MAX ? pass_again(in, p, member, from) : MAREY_OK;
+    uint64_t open_from = c->walk.rescan_from;
+    uint64_t from = n_walked == 0 ? 0 : open_from;
+    if (lost || from == UINT64_MAX || c->walk.saw & JWALK_SAW_ARRAY_OF_ARRAYS) {
+        if (kind == HEAD_TEXT && n_walked > 0) {
+            chrome_lose(c, MAREY_LOSS_DAMAGED, 0, NULL);
+        }
+        return MAREY_OK;
+    }
+    status = pass_again(in, p, member, from);
+    if (c->walk.n_events > 0) {
+        chrome_lose(c, MAREY_LOSS_DAMAGED, open_from == UINT64_MAX ? 0 : open_from, NULL);
+    } else if (open_from != UINT64_MAX && !cut) {
+        chrome_lose(c, MAREY_LOSS_TRUNCATED, open_from, NULL);
+    }
+    return status;
 }
 
 /* ---- a file ---- */
@@ -298,7 +324,7 @@ static marey_status read_members(const input *in, pass *p, head *first)
         *first = first->kind == HEAD_JSON || h.kind == HEAD_EMPTY ? *first : h;
         if (useful) {
             const char *member = source_n_members(p->source) > 0 ? source_current_member(p->source) : NULL;
-            marey_status status = read_stream(in, p, member, h.kind != HEAD_JSON);
+            marey_status status = read_stream(in, p, member, h.kind);
             if (status != MAREY_OK) {
                 return status;
             }

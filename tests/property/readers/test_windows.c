@@ -1,0 +1,282 @@
+/*
+ * What is read depends on the text alone: not on where the windows are cut, how the bytes arrive, which bitmap variant
+ * is used, or which library unpacks it. Checked on the cases of tests/diff, on a generated trace, and on damaged copies
+ * of both; whatever the damage, reading ends without a fault, and says what it lost or gives events.
+ */
+#include "cm.h"
+
+#include <zlib.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "builder_rows.h"
+
+enum { SEED = 20240611, DAMAGED_COPIES = 60, SPLITS = 24 };
+
+static void read_text(const char *data, size_t n, const reader_tuning *t, strbuf *out)
+{
+    /* A copy of its own size, so that a read past the end is seen. */
+    char *copy = mem_alloc(n);
+    if (n > 0) {
+        memcpy(copy, data, n);
+    }
+    rows r;
+    rows_read(&r, copy, n, t);
+    strbuf_clear(out);
+    rows_text(&r, out);
+    bool told = r.n > 0 || r.b.n_samples > 0 || r.b.n_flows > 0 || r.diag.n_messages > 0;
+    assert_true(told);
+    rows_end(&r);
+    free(copy);
+}
+
+/* The input of the check under way, for the message. */
+static const char *input_text;
+static size_t input_bytes;
+
+static void same(const char *what, const strbuf *want, const strbuf *got)
+{
+    if (want->n != got->n || memcmp(want->s, got->s, want->n) != 0) {
+        size_t at = 0;
+        while (at < want->n && at < got->n && want->s[at] == got->s[at]) {
+            at++;
+        }
+        size_t line = at;
+        while (line > 0 && want->s[line - 1] != '\n') {
+            line--;
+        }
+        (void)fprintf(stderr, "%s gives at byte %zu of the dump\n%.300s\ninstead of\n%.300s\nfor %zu bytes:\n", what,
+                      at, got->s + line, want->s + line, input_bytes);
+        (void)fwrite(input_text, 1, input_bytes, stderr);
+        fail();
+    }
+}
+
+static void check_ways(const char *name, const char *data, size_t n, prng *r, int n_splits)
+{
+    strbuf want = {0};
+    strbuf got = {0};
+    input_text = data;
+    input_bytes = n;
+    read_text(data, n, NULL, &want);
+    for (int i = 0; i < n_splits; i++) {
+        reader_tuning t = {
+            .window_bytes = 64 + prng_below(r, 400), .read_bytes = 1 + prng_below(r, 97), .eager = i % 3 == 0};
+        t.bits = i % 4 == 1 ? jbits_scalar() : i % 4 == 2 ? jbits_128() : i % 4 == 3 ? jbits_avx2() : NULL;
+        if (i == 0) {
+            t.read_bytes = 1;
+        }
+        read_text(data, n, &t, &got);
+        char what[256];
+        (void)snprintf(what, sizeof what, "%s with windows of %zu, reads of %zu%s", name, t.window_bytes, t.read_bytes,
+                       t.eager ? ", eager" : "");
+        same(what, &want, &got);
+    }
+    /* In place, in small windows. */
+    reader_tuning small = {.window_bytes = 64 + 64 * prng_below(r, 8)};
+    read_text(data, n, &small, &got);
+    same(name, &want, &got);
+    strbuf_deinit(&want);
+    strbuf_deinit(&got);
+}
+
+/* Overwrite, remove, double or insert at a few places. */
+static size_t damage(char *data, size_t n, size_t cap, prng *r)
+{
+    static const char marks[] = "\"\\{}[]:,\n 0-eX\0";
+    for (uint64_t k = 1 + prng_below(r, 6); k > 0 && n > 8; k--) {
+        size_t at = (size_t)prng_below(r, n);
+        size_t len = (size_t)prng_below(r, n - at < 40 ? n - at : 40);
+        switch (prng_below(r, 5)) {
+        case 0:
+            data[at] = marks[prng_below(r, sizeof marks - 1)];
+            break;
+        case 1:
+            data[at] = (char)prng_next(r);
+            break;
+        case 2:
+            memmove(data + at, data + at + len, n - at - len);
+            n -= len;
+            break;
+        case 3:
+            if (n + len <= cap) {
+                memmove(data + at + len, data + at, n - at);
+                n += len;
+            }
+            break;
+        default:
+            n = prng_below(r, 20) == 0 ? at : n;
+            break;
+        }
+    }
+    return n;
+}
+
+static void check_damaged(const char *name, const char *data, size_t n, prng *r, int copies)
+{
+    size_t cap = n + 400;
+    char *copy = mem_alloc(cap);
+    for (int i = 0; i < copies; i++) {
+        if (n > 0) {
+            memcpy(copy, data, n);
+        }
+        size_t m = damage(copy, n, cap, r);
+        check_ways(name, copy, m, r, 4);
+    }
+    free(copy);
+}
+
+static void cases_do_not_depend_on_cuts(void **state)
+{
+    (void)state;
+    const char *source = getenv("MAREY_SOURCE_DIR");
+    strbuf dir = {0};
+    strbuf_printf(&dir, "%s/tests/diff/readers/cases", source ? source : ".");
+    arena names = {0};
+    char **paths = NULL;
+    size_t n = 0;
+    assert_int_equal(file_list(dir.s, &names, &paths, &n, NULL), MAREY_OK);
+    prng r;
+    prng_seed(&r, SEED);
+    size_t n_cases = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strstr(paths[i], ".expected")) {
+            continue;
+        }
+        char *data = NULL;
+        size_t size = 0;
+        assert_int_equal(file_read_all(paths[i], 1 << 20, &data, &size, NULL), MAREY_OK);
+        check_ways(path_base(paths[i]), data, size, &r, SPLITS);
+        check_damaged(path_base(paths[i]), data, size, &r, DAMAGED_COPIES);
+        free(data);
+        n_cases++;
+    }
+    assert_true(n_cases >= 40);
+    free((void *)paths);
+    arena_deinit(&names);
+    strbuf_deinit(&dir);
+}
+
+/* A trace in a profiler's layout, long enough for the memo of repeated text to be at work. */
+static void generate(strbuf *b, prng *r, int n)
+{
+    static const char *const cats[] = {"cpu_op", "kernel", "cuda_runtime", "python_function"};
+    strbuf_puts(b, "{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [\n");
+    for (int i = 0; i < n; i++) {
+        strbuf_printf(
+            b,
+            "  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"op<%d>::run()\", \"pid\": %d, \"tid\": %d,\n"
+            "    \"ts\": %d.%03d, \"dur\": %d.%03d,\n    \"args\": {\n      \"External id\": %d, \"shape\": [[1, 2], "
+            "[]],"
+            " \"correlation\": %d%s\n    }\n  },\n",
+            cats[prng_below(r, 4)], (int)prng_below(r, 30), (int)prng_below(r, 2), (int)prng_below(r, 3), i * 10,
+            (int)prng_below(r, 1000), (int)prng_below(r, 50), (int)prng_below(r, 1000), i, i * 2,
+            prng_below(r, 10) ? "" : ", \"dtype\": \"Float\", \"Collective name\": \"allreduce\"");
+        if (prng_below(r, 3) == 0) {
+            strbuf_printf(b,
+                          "  {\n    \"ph\": \"f\", \"id\": %d, \"pid\": 0, \"tid\": 1, \"ts\": %d.000,\n"
+                          "    \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"\n  },\n",
+                          i, i * 10);
+        }
+    }
+    strbuf_puts(
+        b,
+        "  {\"ph\": \"i\", \"name\": \"end\", \"pid\": 0, \"tid\": 1, \"ts\": 1}\n  ],\n  \"traceName\": \"t\"\n}\n");
+}
+
+static void generated_trace_does_not_depend_on_cuts(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, SEED + 1);
+    strbuf b = {0};
+    generate(&b, &r, 600);
+    check_ways("generated", b.s, b.n, &r, SPLITS);
+    check_damaged("generated", b.s, b.n, &r, 12);
+    strbuf_deinit(&b);
+}
+
+/* Events far larger than a window, strings that are skipped in pieces, and a value too large to be kept. */
+static void large_pieces_do_not_depend_on_cuts(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, SEED + 2);
+    strbuf b = {0};
+    strbuf_puts(&b, "{\"log\": \"");
+    for (int i = 0; i < 30000; i++) {
+        strbuf_puts(&b, i % 100 ? "text " : "\\\\\\\" ");
+    }
+    strbuf_puts(&b, "\", \"nested\": {\"a\": [\"");
+    for (int i = 0; i < 20000; i++) {
+        strbuf_puts(&b, "xyz{}[]");
+    }
+    strbuf_puts(&b, "\", {}]}, \"traceEvents\": [");
+    for (int i = 0; i < 5; i++) {
+        strbuf_printf(&b, "{\"ph\":\"X\",\"name\":\"big%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"x\":\"",
+                      i, i);
+        for (int k = 0; k < 5000 * (i + 1); k++) {
+            strbuf_puts(&b, "0123456789");
+        }
+        strbuf_puts(&b, "\"}},\n");
+    }
+    strbuf_puts(&b, "]}");
+    check_ways("large", b.s, b.n, &r, 6);
+    strbuf_deinit(&b);
+}
+
+static size_t gzip(const char *data, size_t n, char *out, size_t cap)
+{
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (Bytef *)(uintptr_t)data;
+    z.avail_in = (uInt)n;
+    z.next_out = (Bytef *)out;
+    z.avail_out = (uInt)cap;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size_t size = z.total_out;
+    assert_int_equal(deflateEnd(&z), Z_OK);
+    return size;
+}
+
+static void compressed_text_gives_the_same(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, SEED + 3);
+    strbuf b = {0};
+    generate(&b, &r, 2000);
+    strbuf want = {0};
+    strbuf got = {0};
+    read_text(b.s, b.n, NULL, &want);
+    char *gz = mem_alloc(b.n + 1000);
+    size_t first = gzip(b.s, b.n / 3, gz, b.n);
+    size_t all = first + gzip(b.s + b.n / 3, b.n - b.n / 3, gz + first, b.n + 1000 - first);
+    read_text(gz, all, NULL, &got);
+    same("two gzip members", &want, &got);
+    read_text(gz, all, &(reader_tuning){.zlib = true}, &got);
+    same("two gzip members by zlib", &want, &got);
+    for (int i = 0; i < 40; i++) {
+        strbuf by_zlib = {0};
+        size_t cut = 20 + (size_t)prng_below(&r, all - 20);
+        read_text(gz, cut, NULL, &got);
+        read_text(gz, cut, &(reader_tuning){.zlib = true}, &by_zlib);
+        assert_true(strstr(got.s, "loss ") != NULL);
+        strbuf_deinit(&by_zlib);
+    }
+    free(gz);
+    strbuf_deinit(&b);
+    strbuf_deinit(&want);
+    strbuf_deinit(&got);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cases_do_not_depend_on_cuts),
+        cmocka_unit_test(generated_trace_does_not_depend_on_cuts),
+        cmocka_unit_test(large_pieces_do_not_depend_on_cuts),
+        cmocka_unit_test(compressed_text_gives_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
