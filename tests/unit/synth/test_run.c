@@ -265,8 +265,7 @@ static void bubble_is_ideal(void **state)
 {
     (void)state;
     synth_params p = small_params(1);
-    p.ranks = 16;
-    p.pp = 4;
+    p.layers = 40;
     p.micro_batches = 12;
     kept_run k;
     keep_run(&k, &p);
