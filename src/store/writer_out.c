@@ -6,8 +6,37 @@
 #include "base/mem.h"
 #include "store/writer.h"
 
+/* Tables that come piece by piece: one group after the other, or as the caller likes. */
+static bool comes_in_pieces(schema_id id)
+{
+    switch (id) {
+    case S_TRACKS_TRACK:
+    case S_TRACKS_N:
+    case S_GROUP_FIRST_BLOCK:
+    case S_GROUP_BLOCKS:
+    case S_COMM_FIRST:
+    case S_MEMBER_RANK:
+    case S_SAMPLE_TS:
+    case S_SAMPLE_VALUE:
+        return true;
+    default:
+        return id >= S_CARRY_ROW && id <= S_CARRY_FLAGS;
+    }
+}
+
+/* Rows per chunk of a table. HDF5 always inflates whole chunks, so that small tables get small ones. `n`: rows of its
+ * first write, which is all of them where there are fewer than SMALL_ROWS and no more pieces. */
+static hsize_t table_chunk(schema_id id, uint64_t n)
+{
+    enum { SMALL_ROWS = 4096, STEP = 64 };
+    if (comes_in_pieces(id)) {
+        return SMALL_ROWS;
+    }
+    return n < SMALL_ROWS ? (n / STEP + 1) * STEP : TABLE_CHUNK;
+}
+
 /* Elements per chunk as HDF5 wants them; tiles have four dimensions. @return number of dimensions */
-static int chunk_shape(schema_id id, hsize_t chunk[4])
+static int chunk_shape(schema_id id, uint64_t n, hsize_t chunk[4])
 {
     if (id >= S_CELLS_TRACK && id <= S_CELLS_EIGHT) {
         unsigned r = (unsigned)(id - S_CELLS_TRACK);
@@ -17,7 +46,8 @@ static int chunk_shape(schema_id id, hsize_t chunk[4])
         chunk[3] = TILE_BINS[r];
         return 4;
     }
-    chunk[0] = id == S_ARGS_DATA ? ARGS_CHUNK : TABLE_CHUNK;
+    bool is_events = id >= S_EVENT_START && id <= S_EVENT_INSTANCE;
+    chunk[0] = id == S_ARGS_DATA ? ARGS_CHUNK : is_events ? BLOCK_EVENTS : table_chunk(id, n);
     chunk[1] = SCHEMA[id].width;
     return SCHEMA[id].width > 1 ? 2 : 1;
 }
@@ -36,13 +66,13 @@ static hid_t creation_list(schema_id id, const hsize_t *chunk, int n_dims)
 }
 
 /* Under the HDF5 lock. */
-static bool create(store_writer *w, schema_id id)
+static bool create(store_writer *w, schema_id id, uint64_t n)
 {
     const schema_entry *e = &SCHEMA[id];
     hsize_t chunk[4];
     hsize_t size[4];
     hsize_t most[4];
-    int n_dims = chunk_shape(id, chunk);
+    int n_dims = chunk_shape(id, n, chunk);
     for (int i = 0; i < n_dims; i++) {
         size[i] = i == 0 ? 0 : chunk[i];
         most[i] = i == 0 ? H5S_UNLIMITED : chunk[i];
@@ -70,14 +100,14 @@ static bool create(store_writer *w, schema_id id)
 static bool grow_to(store_writer *w, schema_id id, uint64_t n)
 {
     out_dataset *o = &w->out[id];
-    if (o->id == 0 && !create(w, id)) {
+    if (o->id == 0 && !create(w, id, n)) {
         return false;
     }
     if (n <= o->n) {
         return true;
     }
     hsize_t size[4];
-    (void)chunk_shape(id, size);
+    (void)chunk_shape(id, n, size);
     size[0] = n;
     if (H5Dset_extent(o->id, size) < 0) {
         return false;
@@ -136,7 +166,7 @@ marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, 
     hsize_t chunk[4];
     hsize_t at[4] = {0};
     h5_enter();
-    (void)chunk_shape(id, chunk);
+    (void)chunk_shape(id, 0, chunk);
     at[0] = index * chunk[0];
     w->record.n_raw = 0;
     bool ok = grow_to(w, id, at[0] + chunk[0]) &&
