@@ -247,7 +247,7 @@ size_t csv_n_columns(const csv *c)
 
 const char *csv_column(const csv *c, size_t i)
 {
-    return i < c->n_columns ? c->names.s + c->columns[i].at : "";
+    return i < c->n_columns ? strbuf_str(&c->names) + c->columns[i].at : "";
 }
 
 int csv_find(const csv *c, const char *name)

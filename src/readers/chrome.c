@@ -402,15 +402,30 @@ static void on_counter(chrome_reader *c, const jevent *e)
     strbuf_deinit(&text);
 }
 
-static chrome_process *process_of(chrome_reader *c, const jevent *e)
+static chrome_process *process_at(chrome_reader *c, uint32_t id)
 {
-    jspan pid = text_field(e, JKEY_PID);
-    uint32_t id = trace_builder_process(c->b, pid.s, pid.n);
     while (c->n_processes <= id) {
         chrome_process p = {NO_ID, NO_ID, INT64_MIN};
         VEC_PUSH(c->processes, c->n_processes, c->cap_processes, p);
     }
     return &c->processes[id];
+}
+
+static chrome_process *process_of(chrome_reader *c, const jevent *e)
+{
+    jspan pid = text_field(e, JKEY_PID);
+    return process_at(c, trace_builder_process(c->b, pid.s, pid.n));
+}
+
+void chrome_process_name(chrome_reader *c, uint32_t process, uint32_t name)
+{
+    process_at(c, process)->name = name;
+}
+
+void chrome_process_default(chrome_reader *c, uint32_t process, uint32_t name)
+{
+    chrome_process *p = process_at(c, process);
+    p->name = p->name == NO_ID ? name : p->name;
 }
 
 static void set_string(chrome_reader *c, const jevent *e, uint32_t *place, jspan value)

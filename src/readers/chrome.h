@@ -60,6 +60,10 @@ typedef struct chrome_reader {
 
 void chrome_init(chrome_reader *c, trace_builder *b);
 void chrome_deinit(chrome_reader *c);
+/** Name a process as its metadata event would. */
+void chrome_process_name(chrome_reader *c, uint32_t process, uint32_t name);
+/** The same where it has no name yet. */
+void chrome_process_default(chrome_reader *c, uint32_t process, uint32_t name);
 /** Pair, name, decode: once, after the last window. Does not finish the walk. */
 marey_status chrome_finish(chrome_reader *c);
 
