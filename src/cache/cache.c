@@ -213,7 +213,9 @@ cache_stats cache_get_stats(const cache *cc)
 void cache_take_errors(cache *c, diag *d)
 {
     lock(c);
-    diag_merge(d, &c->errors);
+    if (d) {
+        diag_merge(d, &c->errors);
+    }
     diag_deinit(&c->errors);
     diag_init(&c->errors);
     unlock(c);

@@ -79,7 +79,7 @@ bool cache_step(cache *c);
 void cache_wait(cache *c, int timeout_ms);
 /** Load all that is queued and wait for all that is in flight, with or without loader threads. Cost: one read per request. */
 void cache_settle(cache *c);
-/** Move what loading complained about since the last call into `d`: one error per failed key. */
+/** Move what loading complained about since the last call into `d` (NULL: drop it): one error per failed key. */
 void cache_take_errors(cache *c, diag *d);
 
 typedef struct cache_stats {
