@@ -106,12 +106,36 @@ typedef struct bin_map {
     bin_range *ranges; /* [grid.n] */
 } bin_map;
 
-typedef enum slot_state { SLOT_UNKNOWN, SLOT_EMPTY, SLOT_READY, SLOT_MISSING, SLOT_EVENTS } slot_state;
+typedef enum slot_state { SLOT_UNKNOWN, SLOT_EMPTY, SLOT_READY, SLOT_MISSING } slot_state;
 
 typedef struct tile_slot {
     uint8_t state;
-    const cache_tile *tile;
+    const cache_cell *cells; /* READY */
+    const uint8_t *planes;   /* READY; NULL: made here from events */
 } tile_slot;
+
+/* Sums per column. */
+typedef struct accumulator {
+    uint32_t n, cap;
+    float *busy;
+    float *share;      /* [cap * CLASS_COUNT] */
+    uint16_t *classes; /* bit per class that touches the column */
+    uint8_t *count, *severity, *flags;
+} accumulator;
+
+/* A tile with so few events that it is not stored, made from them, block after block. */
+typedef struct made_tile {
+    tile_key key;
+    cache_cell *cells; /* NULL: not done yet */
+    accumulator *sums; /* [TILE_ROWS] while it is being made */
+    uint32_t n_done;   /* blocks */
+} made_tile;
+
+typedef struct made_tiles {
+    map64 by_key; /* -> index + 1 */
+    made_tile *items;
+    size_t n, cap;
+} made_tiles;
 
 typedef enum source_mode { SOURCE_NONE, SOURCE_EVENTS, SOURCE_TILES } source_mode;
 
@@ -121,7 +145,7 @@ typedef struct group_source {
     source_mode mode;
     uint8_t r, level;
     uint32_t group;
-    block_span *span; /* EVENTS; and TILES once a slot needs it */
+    block_span *span; /* EVENTS */
     int64_t first_col;
     uint32_t n_cols, n_row_blocks;
     tile_slot *slots; /* [row_block * n_cols + col] */
@@ -168,15 +192,6 @@ typedef struct row_raster {
     size_t cap_least;
 } row_raster;
 
-/* Sums per column. */
-typedef struct accumulator {
-    uint32_t n, cap;
-    float *busy;
-    float *share;      /* [cap * CLASS_COUNT] */
-    uint16_t *classes; /* bit per class that touches the column */
-    uint8_t *count, *severity, *flags;
-} accumulator;
-
 typedef struct raster_store {
     uint64_t stamp; /* of the view that all entries belong to */
     map64 by_key;   /* -> index + 1 */
@@ -184,6 +199,7 @@ typedef struct raster_store {
     size_t n, cap;
     accumulator acc;
     accumulator bins; /* for tiles that are not stored */
+    made_tiles made;
     cache_cell *gather;
     size_t cap_gather;
     uint8_t *coarse; /* per bin of `gather` */
@@ -314,7 +330,15 @@ void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks,
 void sources_begin(scene *s);
 group_source *source_of(scene *s, uint32_t group, uint8_t r);
 block_span *span_of(scene *s, uint32_t group);
+/** The blocks of a group that meet [t0, t1), asked of the cache. Lives for the frame. */
+block_span *span_between(scene *s, uint32_t group, double t0_ns, double t1_ns);
+/** The same for the blocks with these ids. */
+block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n);
 tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col);
+/** Cells of a tile that is not stored; NULL while its events are not here. */
+const cache_cell *made_tile_cells(scene *s, const tile_key *key);
+void made_tiles_begin(made_tiles *m);
+void made_tiles_deinit(made_tiles *m);
 /** A ready tile of a coarser (else finer) level that covers `t_ns`; NULL: none. *empty: a coarser level has nothing
  * there. */
 const cache_tile *standin_tile(scene *s, const group_source *g, uint32_t row_block, int64_t t_ns, uint8_t *level,

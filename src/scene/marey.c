@@ -208,6 +208,15 @@ static void block_label(const scene *s, const ev *e, marey_level level, double r
     }
 }
 
+/* Does the rank's own strip show this class where the label would stand? A phase may have other work inside it. */
+static bool shows_class(scene *s, const scene_row *row, float x0, float x1, uint8_t klass)
+{
+    const row_raster *r = raster_row(s, row);
+    uint32_t left = (uint32_t)(x0 + 4 - s->m.plot.x);
+    uint32_t middle = (uint32_t)(0.5F * (x0 + x1) - s->m.plot.x);
+    return left < r->n && middle < r->n && r->cells[left].klass == klass && r->cells[middle].klass == klass;
+}
+
 static void draw_derived_labels(scene *s, const instance_list *l, marey_level level)
 {
     float from = 0;
@@ -220,6 +229,9 @@ static void draw_derived_labels(scene *s, const instance_list *l, marey_level le
         float x0 = (float)fmax(k->x0, (double)s->m.plot.x);
         float x1 = (float)fmin(k->x1, (double)(s->m.plot.x + s->m.plot.w));
         if (x1 - x0 < px(s, 26) || x0 < from || strip.h < px(s, 12)) {
+            continue;
+        }
+        if (!shows_class(s, &s->tree.rows[s->first_visible + k->row], x0, x1, k->e.klass)) {
             continue;
         }
         char text[96];

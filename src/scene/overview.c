@@ -79,8 +79,6 @@ static void sum_tile(const summing *k, const cache_tile *tile, const store_group
 static void sum_events(summing *k, uint32_t group, const store_group_info *g, double t0, double t1)
 {
     scene *s = k->s;
-    time_grid whole = s->src.grid;
-    block_span *kept = s->src.spans[group];
     int64_t a = column_of(&k->grid, t0);
     int64_t b = column_of(&k->grid, t1);
     a = a < 0 ? 0 : a;
@@ -88,12 +86,8 @@ static void sum_events(summing *k, uint32_t group, const store_group_info *g, do
     if (b < a) {
         return;
     }
-    s->src.grid = grid_make(fmax(t0, 0), t1, (uint32_t)(b - a + 1));
-    s->src.spans[group] = NULL; /* the blocks of this stretch, not of the view */
-    block_span *span = span_of(s, group);
-    time_grid grid = s->src.grid;
-    s->src.grid = whole;
-    s->src.spans[group] = kept;
+    block_span *span = span_between(s, group, t0, t1);
+    time_grid grid = grid_make(t0, t1, (uint32_t)(b - a + 1));
     k->complete = k->complete && span->n_missing == 0;
     if (k->dry) {
         return;

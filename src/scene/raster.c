@@ -39,6 +39,7 @@ void rasters_begin(scene *s)
 {
     raster_store *r = &s->rasters;
     uint64_t stamp = view_stamp(s);
+    made_tiles_begin(&r->made);
     size_t visible = s->end_visible - s->first_visible;
     if (stamp != r->stamp || r->n > 4 * visible + SPARE_RASTERS + s->model->n_ranks) {
         forget_all(r);
@@ -62,6 +63,7 @@ void rasters_deinit(raster_store *r)
     map64_deinit(&r->by_key);
     accumulator_deinit(&r->acc);
     accumulator_deinit(&r->bins);
+    made_tiles_deinit(&r->made);
     free(r->gather);
     free(r->coarse);
     free(r->mixed);

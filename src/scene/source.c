@@ -20,8 +20,10 @@ static double strictness_for(double cells)
 
 /* ------------------------------------------------------------------ blocks */
 
-static void fill_span(scene *s, block_span *span, const uint32_t *ids, uint32_t n)
+block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n)
 {
+    block_span *span = arena_alloc(&s->scratch, sizeof *span);
+    memset(span, 0, sizeof *span);
     span->blocks = arena_alloc(&s->scratch, (size_t)n * sizeof *span->blocks + 1);
     for (uint32_t i = 0; i < n; i++) {
         span_block *b = &span->blocks[i];
@@ -34,31 +36,32 @@ static void fill_span(scene *s, block_span *span, const uint32_t *ids, uint32_t 
         }
     }
     span->n = n;
+    if (n > 0) {
+        span->carry = span->blocks[0].info.carry;
+        span->n_carry = span->blocks[0].info.n_carry;
+    }
+    return span;
 }
 
+block_span *span_between(scene *s, uint32_t group, double t0_ns, double t1_ns)
+{
+    uint32_t first = 0;
+    uint32_t n = 0;
+    store_blocks_in(s->file, group, (int64_t)floor(t0_ns), (int64_t)ceil(t1_ns), &first, &n);
+    store_group_info info = store_group_at(s->file, group);
+    return span_of_blocks(s, info.blocks + first, first + n <= info.n_blocks ? n : 0);
+}
+
+/* All groups' rows share the blocks of the window. */
 block_span *span_of(scene *s, uint32_t group)
 {
     if (group >= s->src.n_groups) {
         return NULL;
     }
-    if (s->src.spans[group]) {
-        return s->src.spans[group];
+    if (!s->src.spans[group]) {
+        s->src.spans[group] = span_between(s, group, s->src.grid.t0_ns, time_edge(&s->src.grid, s->src.grid.n));
     }
-    block_span *span = arena_alloc(&s->scratch, sizeof *span);
-    memset(span, 0, sizeof *span);
-    s->src.spans[group] = span;
-    uint32_t first = 0;
-    uint32_t n = 0;
-    int64_t t0 = (int64_t)floor(s->src.grid.t0_ns);
-    int64_t t1 = (int64_t)ceil(time_edge(&s->src.grid, s->src.grid.n));
-    store_blocks_in(s->file, group, t0, t1, &first, &n);
-    store_group_info info = store_group_at(s->file, group);
-    if (n > 0 && first < info.n_blocks) {
-        fill_span(s, span, info.blocks + first, n);
-        span->carry = span->blocks[0].info.carry;
-        span->n_carry = span->blocks[0].info.n_carry;
-    }
-    return span;
+    return s->src.spans[group];
 }
 
 /* ------------------------------------------------------------------ tiles */
@@ -166,25 +169,28 @@ group_source *source_of(scene *s, uint32_t group, uint8_t r)
     return g;
 }
 
-static slot_state state_of(scene *s, const tile_key *key, const cache_tile **tile)
+static void fill_slot(scene *s, const tile_key *key, tile_slot *slot)
 {
     uint32_t id = 0;
     tile_state stored = store_tile_find(s->file, key, &id);
+    slot->state = SLOT_MISSING;
     if (stored == TILE_EMPTY) {
-        return SLOT_EMPTY;
+        slot->state = SLOT_EMPTY;
+        return;
     }
-    if (stored == TILE_SPARSE) {
-        return SLOT_EVENTS;
+    const cache_tile *tile = stored == TILE_STORED ? cache_get_tile(s->cache, id, 0) : NULL;
+    if (tile) {
+        slot->state = SLOT_READY;
+        slot->cells = tile->cells;
+        slot->planes = tile->planes;
+        return;
     }
-    *tile = cache_get_tile(s->cache, id, 0);
-    if (*tile) {
-        return SLOT_READY;
+    if (stored == TILE_STORED && !cache_failed(s->cache, true, id)) {
+        s->src.n_wanted++;
+        return;
     }
-    if (cache_failed(s->cache, true, id)) {
-        return SLOT_EVENTS; /* a damaged tile: the events still say it */
-    }
-    s->src.n_wanted++;
-    return SLOT_MISSING;
+    slot->cells = made_tile_cells(s, key); /* not stored, or damaged: the events still say it */
+    slot->state = slot->cells ? SLOT_READY : SLOT_MISSING;
 }
 
 tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col)
@@ -193,10 +199,7 @@ tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col)
     if (slot->state == SLOT_UNKNOWN) {
         tile_key key = {.r = g->r, .level = g->level, .group = g->group, .row_block = row_block};
         key.col = (uint64_t)(g->first_col + col);
-        slot->state = (uint8_t)state_of(s, &key, &slot->tile);
-        if (slot->state == SLOT_EVENTS && !g->span) {
-            g->span = span_of(s, g->group);
-        }
+        fill_slot(s, &key, slot);
     }
     return slot;
 }

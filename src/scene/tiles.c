@@ -115,47 +115,6 @@ static void gather_standin(gather *k, uint32_t tile_row, uint32_t from, uint32_t
     k->missing = true;
 }
 
-static uint8_t top_class(const accumulator *a, uint32_t i)
-{
-    const float *share = &a->share[(size_t)i * CLASS_COUNT];
-    uint8_t best = 255;
-    for (uint32_t classes = a->classes[i]; classes; classes &= classes - 1) {
-        uint8_t c = (uint8_t)__builtin_ctz(classes);
-        best = best == 255 || share[c] > share[best] ? c : best;
-    }
-    return best;
-}
-
-/* A tile with few events is not stored: its bins are made from them. */
-static void gather_events(gather *k, uint32_t row_index, uint32_t from, uint32_t to)
-{
-    const tile_job *job = k->job;
-    const bin_map *m = job->g->map;
-    accumulator *a = &k->s->rasters.bins;
-    double t0 = (double)((m->first_bin + (int64_t)from) * m->bin_ns);
-    double t1 = (double)((m->first_bin + (int64_t)to) * m->bin_ns);
-    time_grid grid = grid_make(t0, t1, to - from);
-    bool own = job->g->r == R_TRACK;
-    accumulator_reset(a, to - from);
-    accumulate_events(k->s, job->g->span, own ? &job->tracks[row_index] : job->tracks, own ? 1 : job->n_tracks, &grid,
-                      a, NULL, 0);
-    float capacity = job->g->r == R_EIGHT ? 255.0F / 8 : 255.0F;
-    for (uint32_t i = 0; i < to - from; i++) {
-        if (a->classes[i] != 0) {
-            float busy = a->busy[i] * capacity + 0.5F;
-            cache_cell c = {top_class(a, i),
-                            busy >= 255 ? 255
-                            : busy < 1  ? 1
-                                        : (uint8_t)busy,
-                            a->severity[i], a->count[i]};
-            put_bin(&k->bins[from + i], c);
-        }
-    }
-    if (job->g->span && job->g->span->n_missing > 0) {
-        gather_standin(k, job->tile_rows[row_index], from, to);
-    }
-}
-
 static void gather_row(gather *k, uint32_t row_index)
 {
     const tile_job *job = k->job;
@@ -173,10 +132,8 @@ static void gather_row(gather *k, uint32_t row_index)
         uint32_t from = begin < 0 ? 0 : (uint32_t)begin;
         uint32_t to = end > (int64_t)g->map->n_bins ? g->map->n_bins : (uint32_t)end;
         if (slot->state == SLOT_READY) {
-            const cache_cell *row = slot->tile->cells + (size_t)(tile_row % rows) * TILE_BINS[g->r];
+            const cache_cell *row = slot->cells + (size_t)(tile_row % rows) * TILE_BINS[g->r];
             gather_stored(k, row, from, to, (uint32_t)((int64_t)from - begin), job->n_rows == 1);
-        } else if (slot->state == SLOT_EVENTS) {
-            gather_events(k, row_index, from, to);
         } else if (slot->state == SLOT_MISSING) {
             gather_standin(k, tile_row, from, to);
         }
@@ -222,32 +179,73 @@ static inline draw_cell cell_of(const column_sum *c)
     return cell;
 }
 
+/* A cell as one word: class, busy, severity, count from the lowest byte up. */
+static inline uint32_t word_of(const cache_cell *c)
+{
+    return (uint32_t)c->klass | (uint32_t)c->busy << 8 | (uint32_t)c->severity << 16 | (uint32_t)c->count << 24;
+}
+
+/* What nearly all columns are: up to three bins of one class, or nothing. false: it is not that simple. */
+static inline bool reduce_simple(const cache_cell *bins, bin_range b, uint32_t middle_weight, draw_cell *out,
+                                 uint8_t *severity)
+{
+    uint32_t more = b.last - b.first;
+    if (more > 2) {
+        return false;
+    }
+    uint32_t a = word_of(&bins[b.first]);
+    uint32_t z = word_of(&bins[b.last]);
+    uint32_t m = word_of(&bins[b.first + (more >> 1)]); /* the first one again when there is none between */
+    *severity = 0;
+    if (((a | m | z) & 0xFF00) == 0) {
+        return true;
+    }
+    uint32_t klass = (a & 0xFF00) ? a : (m & 0xFF00) ? m : z;
+    uint32_t differs = ((m & 0xFF00) ? m ^ klass : 0) | ((z & 0xFF00) ? z ^ klass : 0);
+    if ((differs & 0xFF) != 0 || ((a | m | z) & 0xFF0000) != 0) {
+        return false;
+    }
+    uint32_t busy = (a >> 8 & 0xFF) * b.first_weight + (z >> 8 & 0xFF) * b.last_weight + 128;
+    busy = (busy + (more == 2 ? (m >> 8 & 0xFF) * middle_weight : 0)) >> 8;
+    uint32_t count = (a >> 24) + (more > 0 ? z >> 24 : 0) + (more == 2 ? m >> 24 : 0);
+    busy = busy > 255 ? 255 : busy == 0 ? 1 : busy;
+    *out = (draw_cell){(uint8_t)klass, (uint8_t)busy, (uint8_t)(count > 1 ? CELL_MORE : 0), 255};
+    return true;
+}
+
+/* Several bins, or bins of several classes. */
+static void reduce_column(const bin_map *m, const cache_cell *bins, bin_range b, column_sum *c)
+{
+    add_bin(c, bins[b.first], b.first_weight);
+    for (uint32_t j = b.first + 1; j < b.last; j++) {
+        add_bin(c, bins[j], m->middle_weight);
+    }
+    if (b.last > b.first) {
+        add_bin(c, bins[b.last], b.last_weight);
+    }
+}
+
 static void reduce(scene *s, const gather *k, row_raster *out)
 {
     const bin_map *m = k->job->g->map;
-    const cache_cell *bins = k->bins;
     raster_store *store = &s->rasters;
     store->n_mixed = 0;
     VEC_RESERVE(store->mixed, store->cap_mixed, out->n);
     for (uint32_t i = 0; i < out->n; i++) {
-        bin_range b = m->ranges[i];
-        column_sum c = {.klass = 255};
-        add_bin(&c, bins[b.first], b.first_weight);
-        for (uint32_t j = b.first + 1; j < b.last; j++) {
-            add_bin(&c, bins[j], m->middle_weight);
+        uint8_t severity;
+        if (!reduce_simple(k->bins, m->ranges[i], m->middle_weight, &out->cells[i], &severity)) {
+            column_sum c = {.klass = 255};
+            reduce_column(m, k->bins, m->ranges[i], &c);
+            if (c.klass != 255) {
+                out->cells[i] = cell_of(&c);
+            }
+            if (c.mixed) {
+                store->mixed[store->n_mixed++] = i;
+            }
+            severity = c.severity;
         }
-        if (b.last > b.first) {
-            add_bin(&c, bins[b.last], b.last_weight);
-        }
-        if (c.klass == 255) {
-            continue;
-        }
-        out->cells[i] = cell_of(&c);
-        if (c.mixed) {
-            store->mixed[store->n_mixed++] = i;
-        }
-        if (c.severity > 0) {
-            add_mark(s, out, i, c.severity);
+        if (severity > 0) {
+            add_mark(s, out, i, severity);
         }
     }
 }
@@ -265,7 +263,7 @@ static void add_planes(const gather *k, uint32_t bin, uint32_t weight, uint32_t 
     uint64_t col = (uint64_t)at / width - (uint64_t)g->first_col;
     uint32_t row = k->job->tile_rows[0];
     const tile_slot *slot = col < g->n_cols ? &g->slots[(size_t)(row / TILE_ROWS[g->r]) * g->n_cols + col] : NULL;
-    if (!slot || slot->state != SLOT_READY) {
+    if (!slot || slot->state != SLOT_READY || !slot->planes) {
         const cache_cell *c = &k->bins[bin];
         if (c->klass < CLASS_COUNT) {
             shares[c->klass] += c->busy * weight;
@@ -274,7 +272,7 @@ static void add_planes(const gather *k, uint32_t bin, uint32_t weight, uint32_t 
     }
     size_t cell = (size_t)(row % TILE_ROWS[g->r]) * width + (size_t)((uint64_t)at % width);
     for (uint32_t p = 0; p < CLASS_COUNT; p++) {
-        shares[p] += slot->tile->planes[(size_t)p * TILE_CELLS + cell] * weight;
+        shares[p] += slot->planes[(size_t)p * TILE_CELLS + cell] * weight;
     }
 }
 

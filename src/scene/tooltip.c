@@ -264,7 +264,7 @@ typedef struct plane_numbers {
     double share[CLASS_COUNT], busy, weight;
 } plane_numbers;
 
-static void add_planes(plane_numbers *k, const cache_tile *tile, size_t cell, double weight)
+static void add_planes(plane_numbers *k, const tile_slot *tile, size_t cell, double weight)
 {
     k->count += lod_count_value(tile->planes[(size_t)PLANE_COUNT * TILE_CELLS + cell]);
     uint8_t longest = tile->planes[(size_t)PLANE_LONGEST * TILE_CELLS + cell];
@@ -298,10 +298,10 @@ static bool sum_planes(scene *s, const scene_row *row, uint32_t column, plane_nu
             continue;
         }
         const tile_slot *slot = slot_of(s, g, tile_row / TILE_ROWS[r], (uint32_t)col);
-        if (slot->state == SLOT_READY) {
+        if (slot->state == SLOT_READY && slot->planes) {
             size_t cell = (size_t)(tile_row % TILE_ROWS[r]) * TILE_BINS[r] + (size_t)((uint64_t)bin % TILE_BINS[r]);
             double weight = i == b.first ? b.first_weight : i == b.last ? b.last_weight : g->map->middle_weight;
-            add_planes(k, slot->tile, cell, weight / 256);
+            add_planes(k, slot, cell, weight / 256);
         }
     }
     return k->weight > 0;
