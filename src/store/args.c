@@ -138,7 +138,7 @@ static void put_values(args_encoder *e, int32_t index)
     put_varint(&e->refs, (uint64_t)index + 2);
     bytes *m = &e->masks;
     size_t n_mask = (t->n_values + 7) / 8;
-    VEC_RESERVE(m->p, m->cap, m->n + n_mask);
+    VEC_RESERVE(m->p, m->cap, m->n + n_mask + 1);
     uint8_t *mask = m->p + m->n;
     memset(mask, 0, n_mask);
     m->n += n_mask;
@@ -267,7 +267,7 @@ static void split_pieces(args_encoder *e, local_template *t)
         t->n_values += i < t->len ? (c == MARK_FIXED ? 2U : 1U) : 0U;
         from = i + 1;
     }
-    VEC_RESERVE(e->values, e->cap_values, e->n_values + t->n_values);
+    VEC_RESERVE(e->values, e->cap_values, e->n_values + t->n_values + 1);
     memset(e->values + e->n_values, 0, t->n_values * sizeof *e->values);
     e->n_values += t->n_values;
 }

@@ -94,6 +94,34 @@ bool h5_put_i64(hid_t object, const char *name, int64_t value)
     return put_attribute(object, name, H5T_STD_I64LE, &value);
 }
 
+/* Other tools may have written the text with a variable length. */
+static bool read_variable(hid_t attribute, char *out, size_t cap)
+{
+    char *text = NULL;
+    hid_t t = H5Tcopy(H5T_C_S1);
+    bool ok = t >= 0 && H5Tset_size(t, H5T_VARIABLE) >= 0 && H5Tset_cset(t, H5T_CSET_UTF8) >= 0 &&
+              H5Aread(attribute, t, (void *)&text) >= 0 && text && strlen(text) < cap;
+    if (ok) {
+        memcpy(out, text, strlen(text) + 1);
+    }
+    if (text) {
+        (void)H5free_memory(text);
+    }
+    if (t >= 0) {
+        (void)H5Tclose(t);
+    }
+    return ok;
+}
+
+static bool read_fixed(hid_t attribute, hid_t type, char *out, size_t cap)
+{
+    if (H5Tget_size(type) >= cap) {
+        return false;
+    }
+    memset(out, 0, cap);
+    return H5Aread(attribute, type, out) >= 0;
+}
+
 bool h5_get_text(hid_t object, const char *name, char *out, size_t cap)
 {
     if (H5Aexists(object, name) <= 0) {
@@ -102,11 +130,9 @@ bool h5_get_text(hid_t object, const char *name, char *out, size_t cap)
     hid_t a = H5Aopen(object, name, H5P_DEFAULT);
     hid_t t = a < 0 ? -1 : H5Aget_type(a);
     hid_t s = a < 0 ? -1 : H5Aget_space(a);
-    bool ok = t >= 0 && s >= 0 && H5Tget_class(t) == H5T_STRING && H5Tis_variable_str(t) == 0 &&
-              H5Sget_simple_extent_npoints(s) == 1 && H5Tget_size(t) < cap;
+    bool ok = t >= 0 && s >= 0 && H5Tget_class(t) == H5T_STRING && H5Sget_simple_extent_npoints(s) == 1;
     if (ok) {
-        memset(out, 0, cap);
-        ok = H5Aread(a, t, out) >= 0;
+        ok = H5Tis_variable_str(t) > 0 ? read_variable(a, out, cap) : read_fixed(a, t, out, cap);
     }
     if (s >= 0) {
         (void)H5Sclose(s);

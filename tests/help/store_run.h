@@ -218,7 +218,9 @@ static inline void run_make(run *r, const run_params *p)
     }
     m->view_end_ns = m->duration_ns;
     r->n_groups = (p->n_ranks + GROUP_RANKS - 1) / GROUP_RANKS;
-    qsort(r->events, r->n, sizeof *r->events, run_compare);
+    if (r->n > 0) {
+        qsort(r->events, r->n, sizeof *r->events, run_compare);
+    }
     for (size_t i = 0; i < r->n; i++) {
         r->events[i].e.tag = i + 1;
     }
