@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { SHOWN_RANKS = 16, SHOWN_LANES = 12, SHOWN_INPUTS = 8 };
+enum { OPEN_RANKS = 4, SHOWN_RANKS = 32, SHOWN_LANES = 16, SHOWN_INPUTS = 8, NAME_COLUMNS = 34 };
 
 static int compare_numbers(const void *pa, const void *pb)
 {
@@ -89,6 +89,36 @@ static void print_sizes(store_file *f)
     (void)putchar('\n');
 }
 
+/* Columns that a text takes: thin spaces and other letters are several bytes wide. */
+static int columns(const char *s)
+{
+    int n = 0;
+    size_t len = strlen(s);
+    for (size_t i = 0; i < len; n++) {
+        (void)utf8_next(s, len, &i);
+    }
+    return n;
+}
+
+static void print_right(const char *s, int width)
+{
+    int n = columns(s);
+    (void)printf("%*s%s", n < width ? width - n : 0, "", s);
+}
+
+/* Cut to the width where it is longer. */
+static void print_left(const char *s, int width)
+{
+    size_t len = strlen(s);
+    size_t i = 0;
+    int n = 0;
+    while (i < len && n < width) {
+        (void)utf8_next(s, len, &i);
+        n++;
+    }
+    (void)printf("%.*s%*s", (int)i, s, width - n, "");
+}
+
 static void print_place(const char *name, int32_t place)
 {
     if (place >= 0) {
@@ -96,38 +126,81 @@ static void print_place(const char *name, int32_t place)
     }
 }
 
-static void print_lane(const trace_model *m, const trace_lane *l)
+static void print_lane(const trace_lane *l)
 {
     char events[48];
     char busy[48];
-    (void)m;
     count_format(l->n_events, events, sizeof events);
     time_format(l->busy_ns, busy, sizeof busy);
-    (void)printf("    %-14s %-28.28s %14s events  busy %-10s depth %u\n", trace_kind_name(l->kind), l->name, events,
-                 busy, l->n_tracks);
+    (void)printf("    %-14s ", trace_kind_name(l->kind));
+    print_left(l->name, NAME_COLUMNS);
+    print_right(events, 12);
+    (void)printf(" %s  busy ", l->n_events == 1 ? "event " : "events");
+    print_right(busy, 9);
+    (void)printf("  depth %u\n", l->n_tracks);
+}
+
+static void print_rank_name(const trace_rank *r)
+{
+    (void)printf("  %s%s%s%s%s", r->label, *r->device ? ", " : "", r->device, *r->host ? ", on " : "", r->host);
+    print_place("stage", r->stage);
+    print_place("dp", r->dp);
+    print_place("tp", r->tp);
+    print_place("ep", r->ep);
+    bool guessed = r->inferred & INFERRED_RANK && strncmp(r->label, "rank ", 5) == 0;
+    (void)printf("%s", guessed ? " (its number is not in the file)" : "");
+}
+
+static void print_rank(const trace_model *m, const trace_rank *r)
+{
+    (void)putchar('\n');
+    print_rank_name(r);
+    (void)putchar('\n');
+    for (uint32_t k = 0; k < r->n_lanes && k < SHOWN_LANES; k++) {
+        print_lane(&m->lanes[r->first_lane + k]);
+    }
+    if (r->n_lanes > SHOWN_LANES) {
+        (void)printf("    and %u more lanes\n", r->n_lanes - SHOWN_LANES);
+    }
+}
+
+/* Many ranks: a line for each. */
+static void print_rank_line(const trace_model *m, const trace_rank *r)
+{
+    uint64_t events = 0;
+    int64_t compute = 0;
+    for (uint32_t k = r->first_lane; k < r->first_lane + r->n_lanes; k++) {
+        const trace_lane *l = &m->lanes[k];
+        events += kind_is_derived(l->kind) ? 0 : l->n_events;
+        compute = l->kind == KIND_COMPUTE && l->busy_ns > compute ? l->busy_ns : compute;
+    }
+    char text[48];
+    count_format(events, text, sizeof text);
+    print_right(text, 14);
+    (void)printf(" events");
+    if (compute > 0) {
+        time_format(compute, text, sizeof text);
+        (void)printf("  compute ");
+        print_right(text, 9);
+    }
+    print_rank_name(r);
+    (void)putchar('\n');
 }
 
 static void print_ranks(const trace_model *m)
 {
+    if (m->n_ranks > OPEN_RANKS) {
+        (void)putchar('\n');
+    }
     for (size_t i = 0; i < m->n_ranks && i < SHOWN_RANKS; i++) {
-        const trace_rank *r = &m->ranks[i];
-        (void)printf("\n  %s%s%s%s%s", r->label, *r->device ? ", " : "", r->device, *r->host ? ", on " : "", r->host);
-        print_place("stage", r->stage);
-        print_place("dp", r->dp);
-        print_place("tp", r->tp);
-        print_place("ep", r->ep);
-        (void)puts(r->inferred & INFERRED_RANK && strncmp(r->label, "rank ", 5) == 0
-                       ? " (its number is not in the file)"
-                       : "");
-        for (uint32_t k = 0; k < r->n_lanes && k < SHOWN_LANES; k++) {
-            print_lane(m, &m->lanes[r->first_lane + k]);
-        }
-        if (r->n_lanes > SHOWN_LANES) {
-            (void)printf("    and %u more lanes\n", r->n_lanes - SHOWN_LANES);
+        if (m->n_ranks > OPEN_RANKS) {
+            print_rank_line(m, &m->ranks[i]);
+        } else {
+            print_rank(m, &m->ranks[i]);
         }
     }
     if (m->n_ranks > SHOWN_RANKS) {
-        (void)printf("\n  and %zu more ranks\n", m->n_ranks - SHOWN_RANKS);
+        (void)printf("  and %zu more ranks\n", m->n_ranks - SHOWN_RANKS);
     }
 }
 

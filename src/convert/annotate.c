@@ -48,6 +48,7 @@ static void meet_step(annotation *a, const annotated *e)
                         .end_ns = e->end_ns};
     VEC_PUSH(s->steps, s->n_steps, s->cap_steps, step);
     k->n_steps++;
+    s->threads[e->thread].has_steps = true;
     k->step = (uint32_t)s->n_steps;
     k->step_end_ns = e->end_ns;
 }

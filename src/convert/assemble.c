@@ -292,12 +292,27 @@ static void add_threads(conversion *c, source *s, uint32_t rank)
     }
 }
 
-/* Order of lanes inside a rank: derived, the device's work by kind, what else is on streams, the host's threads. */
+/* Order of lanes inside a rank: derived, the device's work by kind, what else is on streams, the host's threads (the
+ * one with the steps first), marks, asynchronous operations. */
 typedef struct lane_order {
     int bucket;
     int64_t sort_index;
     uint32_t thread, kind, lane;
 } lane_order;
+
+static int bucket_of(const source_thread *t, trace_kind kind)
+{
+    if (kind_is_device(kind)) {
+        return 1 + (int)kind;
+    }
+    if (t->is_device) {
+        return 10;
+    }
+    if (kind == KIND_ASYNC) {
+        return 14;
+    }
+    return t->has_steps ? 11 : t->lanes[KIND_CPU] != NO_ID ? 12 : 13;
+}
 
 static lane_order order_of(const source *s, uint32_t lane)
 {
@@ -308,7 +323,7 @@ static lane_order order_of(const source *s, uint32_t lane)
         return o;
     }
     const source_thread *t = &s->threads[l->thread];
-    o.bucket = kind_is_device(l->kind) ? 1 + (int)l->kind : t->is_device ? 8 : l->kind == KIND_ASYNC ? 10 : 9;
+    o.bucket = bucket_of(t, l->kind);
     o.sort_index = t->sort_index == INT64_MIN ? 0 : t->sort_index;
     return o;
 }

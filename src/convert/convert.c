@@ -23,7 +23,8 @@ bool conversion_report(conversion *c, const char *stage, uint64_t done, uint64_t
     int64_t now = clock_now_ns();
     int64_t last = atomic_load_explicit(&c->reported_ns, memory_order_relaxed);
     if (now - last >= REPORT_EVERY_NS && atomic_compare_exchange_strong(&c->reported_ns, &last, now)) {
-        convert_progress p = {stage, done < total ? done : total, total, n_events, (double)(now - c->began_ns) * 1e-9};
+        convert_progress p = {stage, done < total ? done : total, total, n_events,
+                              (double)(now - c->stage_began_ns) * 1e-9};
         c->options->progress(c->options->progress_ctx, &p);
     }
     return true;
@@ -61,6 +62,7 @@ static void conversion_init(conversion *c, const convert_source *sources, const 
     c->jobs = options->jobs ? options->jobs : thread_cores();
     c->jobs = !options->jobs && c->jobs > DEFAULT_JOBS_MAX ? DEFAULT_JOBS_MAX : c->jobs;
     c->began_ns = clock_now_ns();
+    c->stage_began_ns = c->began_ns;
     scratch_init(&c->scratch, options->out, options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY_BYTES);
     trace_model_init(&c->model);
     (void)pthread_mutex_init(&c->lock, NULL);
@@ -197,6 +199,7 @@ static marey_status convert_all(conversion *c, convert_summary *summary)
         return status;
     }
     c->events_total = c->model.n_events;
+    c->stage_began_ns = clock_now_ns();
     status = emit_groups(c);
     if (status == MAREY_OK) {
         status = side_write(c);

@@ -97,7 +97,9 @@ void collectives_prepare(annotation *a)
 {
     source *s = a->s;
     a->order_filter = mem_calloc(FILTER_BITS / 64, sizeof *a->order_filter);
-    qsort(s->collectives, s->n_collectives, sizeof *s->collectives, compare_events);
+    if (s->n_collectives > 0) {
+        qsort(s->collectives, s->n_collectives, sizeof *s->collectives, compare_events);
+    }
     for (size_t i = 0; i < s->n_collectives; i++) {
         uint64_t bit = s->collectives[i].in.event % FILTER_BITS;
         a->order_filter[bit / 64] |= UINT64_C(1) << (bit % 64);

@@ -83,6 +83,7 @@ typedef struct source_thread {
     uint32_t pid_id;
     int64_t sort_index;
     bool is_device;             /* runs kernels or copies */
+    bool has_steps;             /* the thread that runs the training loop */
     bool is_async;              /* holds asynchronous operations (the readers' tids "async:...") */
     uint32_t lanes[KIND_COUNT]; /* source's lane or NO_ID */
     totals sum;
@@ -197,7 +198,7 @@ struct conversion {
     _Atomic uint64_t bytes_done, events_read, events_put;
     uint64_t bytes_total, events_total;
     int64_t start_ns; /* of the run on the inputs' clocks */
-    int64_t began_ns;
+    int64_t began_ns, stage_began_ns;
     _Atomic int64_t reported_ns;
     unsigned jobs;
     atomic_bool stop; /* a job failed: the others need not go on */
