@@ -239,6 +239,9 @@ static verdict in_events(jwalk *w, jview *v)
     case '{':
         return walk_event(w, v, pos);
     case ',':
+        if (w->comma) {
+            lose(w, MAREY_LOSS_TRAILING_COMMA, pos, NULL);
+        }
         w->comma = true;
         v->pos = pos + 1;
         return GO;
