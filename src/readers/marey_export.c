@@ -242,9 +242,9 @@ static int64_t spread_limit(span *const *sorted, size_t n)
             spreads[k++] = distance(sorted[end - 1]->start_ns, sorted[i]->start_ns);
         }
     }
-    qsort(spreads, k, sizeof *spreads, compare_int64);
     int64_t limit = 100000;
     if (k) {
+        qsort(spreads, k, sizeof *spreads, compare_int64);
         int64_t median = spreads[k / 2];
         int64_t wide = median < INT64_MAX / 50 ? median * 50 : INT64_MAX;
         limit = wide > limit ? wide : limit;

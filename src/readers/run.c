@@ -272,16 +272,18 @@ void run_group_files(const char *const *paths, const bool *named, size_t n, aren
     grouping g = {.mem = mem, .diag = d};
     add_entries(&g, paths, named, n);
     split_traces(&g);
-    qsort(g.entries, g.n, sizeof *g.entries, compare_entries);
+    if (g.n) {
+        qsort(g.entries, g.n, sizeof *g.entries, compare_entries);
+    }
     for (size_t i = 0, end = 0; i < g.n; i = end) {
         for (end = i + 1; end < g.n && g.entries[i].root == g.entries[end].root;) {
             end++;
         }
         group_root(&g, g.entries + i, end - i);
     }
-    qsort(g.sources, g.n_sources, sizeof *g.sources, compare_sources);
     *sources = arena_alloc(mem, (g.n_sources ? g.n_sources : 1) * sizeof **sources);
     if (g.n_sources) {
+        qsort(g.sources, g.n_sources, sizeof *g.sources, compare_sources);
         memcpy(*sources, g.sources, g.n_sources * sizeof **sources);
     }
     *n_out = g.n_sources;

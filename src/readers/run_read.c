@@ -281,7 +281,7 @@ static void state_groups(run_reader *r)
     }
     json_end(&j, ']');
     if (out.n < (1U << 20)) {
-        r->b->facts.groups_json = mem_strndup(out.s, out.n);
+        r->b->facts.groups_json = mem_strndup(out.s, out.n - (out.s[out.n - 1] == '\n'));
     }
     strbuf_deinit(&out);
 }
