@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum { MAX_WORD = 64, HELP_COLUMN = 30 };
+enum { MAX_WORD = 64, HELP_COLUMN = 30, HELP_WIDTH = 118 };
 
 /* ---- the nearest word ---- */
 
@@ -310,6 +310,32 @@ arg_result args_parse(const arg_command *c, int argc, char **argv, arg_operands 
 
 /* ---- help ---- */
 
+/* Break a text at blanks into lines of at most HELP_WIDTH, each after the first behind `indent` blanks. `column` is
+ * where the first one begins; line breaks in the text stay. */
+static void print_wrapped(const char *text, int column, int indent, FILE *out)
+{
+    for (const char *p = text; *p;) {
+        size_t word = strcspn(p, " \n");
+        size_t gap = p > text && p[-1] == ' ' ? 1 : 0;
+        if (gap && column + 1 + (int)word > HELP_WIDTH) {
+            (void)fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (gap) {
+            (void)fputc(' ', out);
+            column++;
+        }
+        (void)fwrite(p, 1, word, out);
+        column += (int)word;
+        p += word;
+        if (*p == '\n') {
+            (void)fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+        p += *p != '\0';
+    }
+    (void)fputc('\n', out);
+}
+
 static void print_option(const char *name, char letter, const char *value, const char *help, FILE *out)
 {
     char left[128];
@@ -319,21 +345,25 @@ static void print_option(const char *name, char letter, const char *value, const
     }
     int n = snprintf(left, sizeof left, "  %s%s%s%s", short_form, name, value ? " " : "", value ? value : "");
     if (n >= HELP_COLUMN) {
-        (void)fprintf(out, "%s\n%*s%s\n", left, HELP_COLUMN, "", help);
+        (void)fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     } else {
-        (void)fprintf(out, "%-*s%s\n", HELP_COLUMN, left, help);
+        (void)fprintf(out, "%-*s", HELP_COLUMN, left);
     }
+    print_wrapped(help, HELP_COLUMN, HELP_COLUMN, out);
 }
 
 void args_print_help(const arg_command *c, FILE *out)
 {
-    (void)fprintf(out, "usage: marey %s %s\n\n%s\n\n", c->name, c->operands, c->summary);
+    (void)fprintf(out, "usage: marey %s %s\n\n", c->name, c->operands);
+    print_wrapped(c->summary, 0, 0, out);
+    (void)fputc('\n', out);
     for (size_t i = 0; i < c->n_options; i++) {
         const arg_option *o = &c->options[i];
         print_option(o->name, o->letter, o->value, o->help, out);
     }
     print_option("--help", 'h', NULL, "this text", out);
     if (c->notes) {
-        (void)fprintf(out, "\n%s\n", c->notes);
+        (void)fputc('\n', out);
+        print_wrapped(c->notes, 0, 0, out);
     }
 }

@@ -216,7 +216,6 @@ static void print_json(bench *b)
     json_kuint(&j, "tiles", cache_get_stats(b->session->cache).n_loaded);
     json_kuint(&j, "rss_peak_bytes", mem_peak_rss());
     json_end(&j, '}');
-    (void)fputc('\n', stdout);
 }
 
 static void print_text(bench *b)

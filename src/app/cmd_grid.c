@@ -99,7 +99,6 @@ static void print_json(const trace_model *m, const query_grid *q, const row_list
     }
     json_end(&j, ']');
     json_end(&j, '}');
-    (void)fputc('\n', stdout);
 }
 
 /* ---- for people ---- */

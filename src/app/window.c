@@ -151,10 +151,6 @@ static void on_button(GLFWwindow *handle, int button, int change, int mods)
     if (button != GLFW_MOUSE_BUTTON_LEFT) {
         return;
     }
-    double x = 0;
-    double y = 0;
-    glfwGetCursorPos(handle, &x, &y); /* a click may come before the first move */
-    on_cursor(handle, x, y);
     if (change == GLFW_PRESS) {
         pointer_press(&w->pointer, w->session, (mods & GLFW_MOD_SHIFT) != 0);
     } else {
