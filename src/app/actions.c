@@ -219,9 +219,9 @@ const action ACTIONS[] = {
     {"rows-fit", "\\", "fit all rows", rows_fit},
     {"whole-run", "Z, 0, Home", "the whole run, all rows", whole_run},
     {"fit-selection", "F", "fit what is selected", fit_selection},
-    {"previous-event", "P, <", "the event before on this track", previous_event},
-    {"next-event", "N, >", "the next event on this track", next_event},
-    {"toggle-row", "Enter, Space", "open or close the row under the pointer", toggle_row},
+    {"previous-event", "P, <", "the event before", previous_event},
+    {"next-event", "N, >", "the next event", next_event},
+    {"toggle-row", "Enter, Space", "open or close this row", toggle_row},
     {"open-all", "E", "open all rows", open_all},
     {"close-all", "R", "close all rows", close_all},
     {"cpu-rows", "C", "show or hide CPU threads", cpu_rows},
@@ -238,12 +238,14 @@ const size_t N_ACTIONS = sizeof ACTIONS / sizeof *ACTIONS;
 
 /* What the pointer does (pointer.c), for the help only. */
 static const char *const GESTURES[][2] = {
-    {"Wheel", "zoom at the pointer; over the row names: scroll"},
+    {"Wheel", "zoom at the pointer"},
+    {"Wheel on names", "scroll rows"},
     {"Shift+Wheel", "pan"},
     {"Ctrl+Wheel", "row height"},
     {"Drag", "pan in time and rows"},
-    {"Shift+Drag", "select a range of time"},
-    {"Click", "select; on an arrow: open or close the row"},
+    {"Shift+Drag", "select a time range"},
+    {"Click", "select an event"},
+    {"Click on arrow", "open or close the row"},
     {"Double click", "fit the event"},
     {"Overview", "click or drag: go there"},
 };
