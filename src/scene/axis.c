@@ -119,7 +119,7 @@ static void draw_heading(scene *s, const tick_plan *p)
     }
 }
 
-static void draw_ticks(scene *s, const tick_plan *p)
+static void draw_ticks(scene *s, const tick_plan *p, rect taken)
 {
     rect plot = s->m.plot;
     double first = ceil(s->v.t0_ns / p->minor_ns);
@@ -145,7 +145,8 @@ static void draw_ticks(scene *s, const tick_plan *p)
         if (at + w > limit) {
             at = limit - w; /* at the right edge the label stands left of its tick, as long as it stays clear */
         }
-        if (at >= right && at >= s->m.axis.x) {
+        bool is_free = taken.w <= 0 || at + w < taken.x || at > taken.x + taken.w;
+        if (at >= right && at >= s->m.axis.x && is_free) {
             rect r = {at, s->m.axis.y, w + 1, s->m.axis.h};
             (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, r, TEXT_LEFT, s->t->dim, text);
             right = at + w + px(s, 12);
@@ -174,44 +175,60 @@ static void draw_steps(scene *s)
     }
 }
 
-static void draw_cursor(scene *s, const tick_plan *p)
+/* The time under the pointer, as the ticks count it. */
+static void tag_text(const scene *s, const tick_plan *p, char *out, size_t cap)
 {
-    double x = s->in.cursor_x;
-    rect plot = s->m.plot;
-    bool over_time = x >= (double)plot.x && x < (double)(plot.x + plot.w) && s->in.cursor_y >= (double)s->m.axis.y &&
-                     s->in.cursor_y < (double)(plot.y + plot.h);
-    if (!over_time) {
-        return;
-    }
-    float at = (float)floor(x);
-    draw_vline(s->l, LAYER_MARKS, at, plot.y, plot.y + plot.h, rgba_with_alpha(s->t->accent, 170));
     char text[64];
-    char tag[80];
     double step = s->src.grid.step_ns;
-    double t = s->src.grid.t0_ns + (floor(x) - (double)plot.x + 0.5) * step;
+    double t = s->src.grid.t0_ns + (floor(s->in.cursor_x) - (double)s->m.plot.x + 0.5) * step;
     double digit = pow(10, floor(log10(fmax(step, 1)) + 1e-9));
     if (p->step_ns >= 60e9) {
         time_label(t, digit, text, sizeof text);
     } else {
-        time_in_unit(t - p->base_ns, p->unit_ns, p->unit, digit, text, sizeof text); /* as the ticks count */
+        time_in_unit(t - p->base_ns, p->unit_ns, p->unit, digit, text, sizeof text);
     }
-    (void)snprintf(tag, sizeof tag, "%s%s", t - p->base_ns >= 0 ? "+" : "", text);
+    (void)snprintf(out, cap, "%s%s", t - p->base_ns >= 0 ? "+" : "", text);
+}
+
+/* Where the pointer's time stands on the axis; no width: nowhere. */
+static rect tag_place(scene *s, const char *tag)
+{
+    rect plot = s->m.plot;
+    double x = s->in.cursor_x;
+    bool over_time = x >= (double)plot.x && x < (double)(plot.x + plot.w) && s->in.cursor_y >= (double)s->m.axis.y &&
+                     s->in.cursor_y < (double)(plot.y + plot.h);
+    if (!over_time) {
+        return (rect){0, 0, 0, 0};
+    }
     float w = ceilf(width_of(s, FACE_SANS, 11, tag)) + px(s, 12);
-    float left = fminf(fmaxf(at - floorf(w / 2), s->m.axis.x), plot.x + plot.w - w);
-    rect r = {left, s->m.axis.y + px(s, 4), w, s->m.axis.h - px(s, 8)};
+    float left = fminf(fmaxf((float)floor(x) - floorf(w / 2), s->m.axis.x), plot.x + plot.w - w);
+    return (rect){left, s->m.axis.y + px(s, 4), w, s->m.axis.h - px(s, 8)};
+}
+
+static void draw_cursor(scene *s, rect r, const char *tag)
+{
+    if (r.w <= 0) {
+        return;
+    }
+    rect plot = s->m.plot;
+    draw_vline(s->l, LAYER_MARKS, (float)floor(s->in.cursor_x), plot.y, plot.y + plot.h,
+               rgba_with_alpha(s->t->accent, 170));
     draw_round(s->l, LAYER_PANELS, r, px(s, 4), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
-    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, (rect){r.x, r.y, r.w, r.h}, TEXT_CENTRE, s->t->text, tag);
+    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_CENTRE, s->t->text, tag);
 }
 
 void draw_axis(scene *s)
 {
     tick_plan p = plan_ticks(s);
     draw_push_clip(s->l, (rect){s->m.plot.x, s->m.axis.y, s->m.plot.w, s->m.axis.h + s->m.plot.h});
-    draw_ticks(s, &p);
+    char tag[80];
+    tag_text(s, &p, tag, sizeof tag);
+    rect place = tag_place(s, tag);
+    draw_ticks(s, &p, place);
     if (s->model->n_ranks > 0 && s->tree.n_rows > 0) {
         draw_steps(s);
     }
-    draw_cursor(s, &p);
+    draw_cursor(s, place, tag);
     draw_pop_clip(s->l);
     draw_heading(s, &p);
     draw_base(s, &p);

@@ -245,6 +245,7 @@ typedef struct overview_sums {
 } overview_sums;
 
 struct marey_cache;
+struct comm_table;
 
 typedef enum marey_level { MAREY_NONE, MAREY_STEPS, MAREY_PHASES, MAREY_OPERATORS } marey_level;
 
@@ -270,6 +271,7 @@ struct scene {
     raster_store rasters;
     overview_sums overview;
     struct marey_cache *marey;
+    struct comm_table *comm;
     const char *const (*help)[2];
     size_t n_help;
 
@@ -375,6 +377,9 @@ void draw_rows(scene *s);
 rect row_strip_rect(const scene *s, const scene_row *row); /* px, in the frame */
 void draw_wide_labels(scene *s, const row_raster *r, rect strip);
 
+/** A name as blocks show it: without "void", template arguments and parameters. */
+void short_name(const char *name, char *out, size_t cap);
+
 /* marks.c */
 void draw_marks(scene *s);
 void draw_selection(scene *s);
@@ -384,7 +389,14 @@ void find_selected(scene *s);
 void marey_prepare(scene *s);
 void marey_draw(scene *s);
 void marey_free(struct marey_cache **m);
-uint64_t instance_key(const scene *s, const ev *e, uint32_t rank, uint32_t peer_group);
+/** Same key, same instance. A collective whose communicator is known is matched by that, else by the peer group. */
+uint64_t instance_key(const scene *s, const ev *e, uint32_t rank, uint32_t peer_group, uint32_t communicator);
+
+/* comm.c */
+void comm_begin(scene *s);
+/** The process group of a collective event; NO_ID: none known. *pending: not read yet, ask again in the next frame. */
+uint32_t communicator_of(scene *s, uint64_t event_row, bool *pending);
+void comm_free(struct comm_table **t);
 
 /* the rest of the window */
 void layout_frame(scene *s);

@@ -2,7 +2,8 @@
  * The Marey layout: which instances the bands join. Detail follows the zoom: steps, then phases, then operators; a
  * level is drawn when what it joins is wide enough to see, and fades into the next.
  *
- * Same instance: same peer group (stage), same step, same name, same occurrence within the step.
+ * Same instance: same peer group (stage; for a collective its communicator), same step, same name, same occurrence
+ * within the step.
  */
 #include "scene/marey.h"
 
@@ -12,12 +13,13 @@
 static const double SEEN_PX = 3;
 static const int64_t FADE_NS = 150000000;
 
-uint64_t instance_key(const scene *s, const ev *e, uint32_t rank, uint32_t peer_group)
+uint64_t instance_key(const scene *s, const ev *e, uint32_t rank, uint32_t peer_group, uint32_t communicator)
 {
     int32_t step = step_at(s, rank, e->start_ns);
     uint64_t k = hash_u64(e->name + UINT64_C(0x100000001) * e->instance);
     int64_t index = step < 0 ? -1 : s->model->steps[step].index;
-    return hash_u64(k ^ hash_u64((uint64_t)index * 31 + peer_group)) | 1;
+    uint64_t peers = communicator == NO_ID ? peer_group : UINT64_C(0x100000000) + communicator;
+    return hash_u64(k ^ hash_u64((uint64_t)index * 31 + peers * UINT64_C(0x9E3779B97F4A7C15))) | 1;
 }
 
 /* ------------------------------------------------------------------ gathering */
@@ -44,7 +46,7 @@ static bool visit_derived(void *ctx, const ev *e)
         return false;
     }
     if (e->klass < CLASS_COUNT) {
-        push_instance(c, e, instance_key(c->s, e, c->rank, c->group));
+        push_instance(c, e, instance_key(c->s, e, c->rank, c->group, NO_ID));
     }
     return true;
 }
@@ -196,7 +198,8 @@ static void update_fade(scene *s, marey_cache *m, marey_level level)
 
 static void block_label(const scene *s, const ev *e, marey_level level, double room, char *out, size_t cap)
 {
-    const char *name = s->model->names[e->name].text;
+    char name[96];
+    short_name(s->model->names[e->name].text, name, sizeof name);
     if (level == MAREY_STEPS) {
         (void)snprintf(out, cap, "%s", name);
     } else if (e->klass == CLASS_COLLECTIVE || e->klass == CLASS_OPTIMIZER || room >= 96 * (double)s->m.s) {
@@ -208,13 +211,17 @@ static void block_label(const scene *s, const ev *e, marey_level level, double r
     }
 }
 
-/* Does the rank's own strip show this class where the label would stand? A phase may have other work inside it. */
+/* Does the rank's own strip show this class all along the label? A phase may have other work inside it. */
 static bool shows_class(scene *s, const scene_row *row, float x0, float x1, uint8_t klass)
 {
     const row_raster *r = raster_row(s, row);
-    uint32_t left = (uint32_t)(x0 + 4 - s->m.plot.x);
-    uint32_t middle = (uint32_t)(0.5F * (x0 + x1) - s->m.plot.x);
-    return left < r->n && middle < r->n && r->cells[left].klass == klass && r->cells[middle].klass == klass;
+    uint32_t from = (uint32_t)(x0 - s->m.plot.x);
+    uint32_t to = (uint32_t)(x1 - s->m.plot.x);
+    uint32_t others = 0;
+    for (uint32_t i = from; i < to && i < r->n; i++) {
+        others += r->cells[i].klass != klass;
+    }
+    return others * 16 <= to - from;
 }
 
 static void draw_derived_labels(scene *s, const instance_list *l, marey_level level)
@@ -231,31 +238,35 @@ static void draw_derived_labels(scene *s, const instance_list *l, marey_level le
         if (x1 - x0 < px(s, 26) || x0 < from || strip.h < px(s, 12)) {
             continue;
         }
-        if (!shows_class(s, &s->tree.rows[s->first_visible + k->row], x0, x1, k->e.klass)) {
-            continue;
-        }
-        char text[96];
+        char text[112];
         block_label(s, &k->e, level, (double)(x1 - x0), text, sizeof text);
         float pad = fminf(px(s, 6), (x1 - x0) * 0.12F);
         rect box = {x0 + pad, strip.y, x1 - x0 - 2 * pad, strip.h};
         rgba on = s->t->data[k->e.klass % PALETTE_SIZE];
+        float width = width_of(s, FACE_SANS_MEDIUM, 11, text);
+        const scene_row *in = &s->tree.rows[s->first_visible + k->row];
+        if ((box.w < px(s, 64) && width > box.w) || !shows_class(s, in, x0 + 1, fminf(box.x + width, x1), k->e.klass)) {
+            continue;
+        }
         (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, box, TEXT_LEFT, theme_label_colour(s->t, on), text);
         from = x1;
     }
 }
 
-/* A derived block is pale where nothing runs inside it: its own rank's strip lies on top. */
-static void draw_derived_blocks(scene *s, const instance_list *l, double strength)
+/* A derived block is pale where nothing runs inside it: its own rank's strip lies on top. Under a collective, whose
+ * waiting part is pale itself, there is the row's ground. */
+static void draw_derived_blocks(scene *s, const instance_list *l, double strength, bool collectives)
 {
     for (size_t i = 0; i < l->n; i++) {
         const instance *k = &l->items[i];
         rect strip = row_strip_rect(s, &s->tree.rows[s->first_visible + k->row]);
         double x0 = fmax(k->x0, (double)s->m.plot.x - 2);
         double x1 = fmin(k->x1, (double)(s->m.plot.x + s->m.plot.w) + 2);
-        if (x1 - x0 < 1 || k->e.klass == CLASS_COLLECTIVE) {
+        if (x1 - x0 < 1 || (k->e.klass == CLASS_COLLECTIVE) != collectives) {
             continue;
         }
-        rgba c = rgba_with_alpha(s->t->data[k->e.klass % PALETTE_SIZE], (uint8_t)(BAND_ALPHA * strength));
+        rgba pale = rgba_with_alpha(s->t->data[k->e.klass % PALETTE_SIZE], (uint8_t)(BAND_ALPHA * strength));
+        rgba c = collectives ? s->t->row : pale;
         draw_rect(s->l, LAYER_GROUND, (rect){(float)x0, strip.y, (float)(x1 - x0), strip.h}, c);
     }
 }
@@ -275,7 +286,8 @@ static void draw_level(scene *s, marey_cache *m, marey_level level, double stren
     collect_level(s, level, &m->list);
     bool derived = level == MAREY_PHASES || level == MAREY_STEPS;
     if (derived && level == MAREY_PHASES) {
-        draw_derived_blocks(s, &m->list, strength);
+        draw_derived_blocks(s, &m->list, strength, false);
+        draw_derived_blocks(s, &m->list, strength, true);
     }
     if (derived && strength > 0.5) {
         draw_derived_labels(s, &m->list, level); /* before bands_draw sorts the list */

@@ -7,7 +7,7 @@ typedef struct height_rule {
 } height_rule;
 
 static const height_rule rules[] = {
-    [ROW_GROUP] = {0.85, 15, 36}, [ROW_RANK] = {1, 0, 400},      [ROW_LANE] = {0.85, 14, 60},
+    [ROW_GROUP] = {0.85, 15, 36}, [ROW_RANK] = {1, 0, 400},      [ROW_LANE] = {0.85, 15, 60},
     [ROW_TRACK] = {0.75, 13, 40}, [ROW_COUNTER] = {1.3, 22, 90},
 };
 

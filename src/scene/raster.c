@@ -12,11 +12,17 @@ enum { SPARE_RASTERS = 256, EIGHT_KIND = 16 };
 
 /* ------------------------------------------------------------------ keeping */
 
+/* Who needs to know which events are the same instance? */
+static bool wants_keys(const scene *s)
+{
+    return s->v.layout == LAYOUT_MAREY || s->v.selected_row != UINT64_MAX;
+}
+
 static uint64_t view_stamp(const scene *s)
 {
     struct {
         double t0, t1, strictness;
-        uint32_t n, events, wide, zero;
+        uint32_t n, events, wide, keys;
     } k;
     memset(&k, 0, sizeof k);
     k.t0 = s->v.t0_ns;
@@ -25,6 +31,7 @@ static uint64_t view_stamp(const scene *s)
     k.n = s->src.grid.n;
     k.events = s->src.events;
     k.wide = s->tree.unit_dp >= 6;
+    k.keys = wants_keys(s);
     return hash_bytes(&k, sizeof k);
 }
 
@@ -207,6 +214,20 @@ uint64_t raster_key(const scene_row *row)
     return ((uint64_t)row->kind << 33) | ((uint64_t)open << 32) | row->id;
 }
 
+static void find_keys(scene *s, const scene_row *row, row_raster *out)
+{
+    bool pending = false;
+    for (size_t i = 0; i < out->n_wide; i++) {
+        wide_event *w = &out->wide[i];
+        uint32_t communicator = w->e.klass == CLASS_COLLECTIVE ? communicator_of(s, w->e.row, &pending) : NO_ID;
+        w->key = instance_key(s, &w->e, row->rank, row->group, communicator);
+    }
+    if (pending) {
+        out->complete = false;
+        s->src.n_wanted++;
+    }
+}
+
 row_raster *raster_row(scene *s, const scene_row *row)
 {
     bool valid;
@@ -233,8 +254,8 @@ row_raster *raster_row(scene *s, const scene_row *row)
     }
     job.g = source_of(s, group, row->kind == ROW_RANK ? R_RANK : R_TRACK);
     raster_job(s, &job);
-    for (size_t i = 0; i < out->n_wide; i++) {
-        out->wide[i].key = instance_key(s, &out->wide[i].e, row->rank, row->group);
+    if (wants_keys(s)) {
+        find_keys(s, row, out);
     }
     return out;
 }

@@ -35,6 +35,7 @@ void scene_destroy(scene **ps)
         return;
     }
     marey_free(&s->marey);
+    comm_free(&s->comm);
     rasters_deinit(&s->rasters);
     overview_deinit(&s->overview);
     tree_deinit(s);
@@ -67,7 +68,10 @@ static void key_of_selected(scene *s)
     if (s->has_selected && s->selected.track < s->model->n_tracks) {
         const trace_lane *lane = &s->model->lanes[s->model->tracks[s->selected.track].lane];
         ev e = {.start_ns = s->selected.start_ns, .name = s->selected.name, .instance = s->selected.instance};
-        s->selected_key = instance_key(s, &e, lane->rank, s->tree.rank_group[lane->rank]);
+        bool pending = false;
+        bool collective = s->selected.klass == CLASS_COLLECTIVE;
+        uint32_t communicator = collective ? communicator_of(s, s->selected.row, &pending) : NO_ID;
+        s->selected_key = instance_key(s, &e, lane->rank, s->tree.rank_group[lane->rank], communicator);
     }
 }
 
@@ -109,6 +113,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     place_rows(s);
     sources_begin(s);
     rasters_begin(s);
+    comm_begin(s);
     key_of_selected(s);
     draw_all(s);
     cache_end_frame(s->cache);

@@ -232,6 +232,31 @@ static bool owns_columns(const scene *s, const row_raster *r, const wide_event *
            r->cells[middle].occupancy > 200;
 }
 
+/* Only what ends like a call is one: other names stay as they are. */
+void short_name(const char *name, char *out, size_t cap)
+{
+    size_t n = strlen(name);
+    size_t from = strncmp(name, "void ", 5) == 0 ? 5 : 0;
+    bool is_call = n > 0 && name[n - 1] == ')';
+    size_t end = n;
+    if (is_call) {
+        end = from + strcspn(name + from, "<(");
+        end = end == from ? n : end;
+    }
+    size_t len = end - from < cap - 1 ? end - from : cap - 1;
+    while (len > 0 && len < end - from && ((unsigned char)name[from + len] & 0xC0) == 0x80) {
+        len--;
+    }
+    memcpy(out, name + from, len);
+    out[len] = '\0';
+}
+
+/* Cut to a few letters a name says nothing: then the colour alone speaks. */
+static bool worth_cutting(scene *s, const char *text, float room)
+{
+    return room >= px(s, 64) || width_of(s, FACE_SANS, LABEL_SIZE_DP, text) <= room;
+}
+
 void draw_wide_labels(scene *s, const row_raster *r, rect strip)
 {
     float from = s->m.plot.x;
@@ -244,9 +269,13 @@ void draw_wide_labels(scene *s, const row_raster *r, rect strip)
         }
         rect box = {b.x0 + pad, strip.y, b.x1 - b.x0 - 2 * pad, strip.h};
         rgba on = s->t->data[w->e.klass % PALETTE_SIZE];
-        const char *name = s->model->names[w->e.name].text;
-        (void)put_text(s, LAYER_MARKS, FACE_SANS, LABEL_SIZE_DP, box, TEXT_LEFT, theme_label_colour(s->t, on), name);
-        from = b.x1;
+        char name[256];
+        short_name(s->model->names[w->e.name].text, name, sizeof name);
+        if (worth_cutting(s, name, box.w)) {
+            (void)put_text(s, LAYER_MARKS, FACE_SANS, LABEL_SIZE_DP, box, TEXT_LEFT, theme_label_colour(s->t, on),
+                           name);
+            from = b.x1;
+        }
     }
 }
 
