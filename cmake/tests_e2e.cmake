@@ -17,3 +17,7 @@ endif()
 # Damaged and odd inputs (tools/make_hostile): converted with their losses counted, or refused with one sentence.
 add_test(NAME e2e.bad_input COMMAND sh ${CMAKE_SOURCE_DIR}/tests/e2e/bad_input.sh $<TARGET_FILE:marey> ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.bad_input PROPERTIES LABELS e2e TIMEOUT 900)
+
+# The simulator: both outputs say the same, and what was injected is told.
+add_test(NAME e2e.synth COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/synth.py $<TARGET_FILE:marey>)
+set_tests_properties(e2e.synth PROPERTIES LABELS e2e TIMEOUT 300)
