@@ -15,8 +15,8 @@ enum {
     LOD_SUBS = 8,            /* ranks of one R_EIGHT row */
     LOD_DENSITY_STEP = 4096, /* events between two marks of the density list */
     LOD_SPARSE_EVENTS = TILE_CELLS / 4,
-    LOD_SPARSE_GROUP_EVENTS = 65536, /* reading the events must touch few blocks, whatever the tile's own share is */
-    LOD_MAX_SPARSE_RUNS = 256        /* per row block and level; neighbours are joined beyond it */
+    LOD_SPARSE_GROUP_EVENTS = 262144, /* reading the events must touch few blocks, whatever the tile's own share is */
+    LOD_MAX_SPARSE_RUNS = 256         /* per row block and level; neighbours are joined beyond it */
 };
 
 /* Exact sums of one cell. `busy` has one element per sub-row (rank), so the size depends on the axis. */

@@ -187,6 +187,16 @@ void lod_row_advance(lod_block *b, unsigned row, uint64_t bin)
     }
 }
 
+/* Most rows have one running event at a time, and there may be thousands of rows: grow from one. */
+static void push_active(lod_row *r, const lod_active *e)
+{
+    if (r->n_active == r->cap_active) {
+        r->cap_active = r->cap_active ? r->cap_active * 2 : 1;
+        r->active = mem_realloc_array(r->active, r->cap_active, sizeof *r->active);
+    }
+    r->active[r->n_active++] = *e;
+}
+
 void lod_row_add(lod_block *b, unsigned row, int64_t start_ns, int64_t end_ns, const lod_active *event)
 {
     const lod_axis *a = b->axis;
@@ -210,7 +220,7 @@ void lod_row_add(lod_block *b, unsigned row, int64_t start_ns, int64_t end_ns, c
     lod_cell_add(c, &e, bin_start(a, bin), cell_end);
     c->count++;
     if (end_ns > cell_end) {
-        VEC_PUSH(r->active, r->n_active, r->cap_active, e);
+        push_active(r, &e);
         b->active_rows |= (uint64_t)1 << row;
     }
 }
