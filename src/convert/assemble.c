@@ -36,6 +36,12 @@ int64_t model_time(const source *s, int64_t t_ns)
     return since > (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)since;
 }
 
+/* Busy time was summed in the input's own times; what lies beyond the longest run was clamped since. */
+static int64_t at_most(int64_t ns, int64_t limit_ns)
+{
+    return ns < limit_ns ? ns : limit_ns;
+}
+
 /* ------------------------------------------------------------------ the run's extent */
 
 static int64_t shifted(const source *s, int64_t t_ns)
@@ -287,6 +293,7 @@ static void add_threads(conversion *c, source *s, uint32_t rank)
                             .sum_ns = t->sum.sum_ns,
                             .first_ns = model_time(s, t->sum.first_ns),
                             .last_ns = model_time(s, t->sum.last_ns)};
+        out.busy_ns = at_most(out.busy_ns, out.last_ns - out.first_ns);
         t->global = (uint32_t)c->model.n_threads;
         VEC_PUSH(c->model.threads, c->model.n_threads, c->model.cap_threads, out);
     }
@@ -387,6 +394,7 @@ static void add_lane(conversion *c, source *s, uint32_t local)
                       .sum_ns = l->sum.sum_ns,
                       .first_ns = model_time(s, l->sum.first_ns),
                       .last_ns = model_time(s, l->sum.last_ns)};
+    out.busy_ns = at_most(out.busy_ns, out.last_ns - out.first_ns);
     l->global = (uint32_t)m->n_lanes;
     VEC_PUSH(m->lanes, m->n_lanes, m->cap_lanes, out);
     for (uint32_t d = 0; d < l->n_tracks; d++) {

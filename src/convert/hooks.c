@@ -161,6 +161,9 @@ void collectives_meet(annotation *a, annotated *e)
     if (k->receives && e->row->klass == CLASS_SEND) {
         e->row->klass = CLASS_RECEIVE;
     }
+    if (e->kind == KIND_COMMUNICATION && k->klass != CLASS_COUNT) {
+        e->row->klass = k->klass;
+    }
     k->seq = k->seq >= 0 ? k->seq : (int64_t)*count;
     ++*count;
     tag_add(s, &e->tag, tag_make(TAG_COLLECTIVE, 0, s->index, (uint64_t)(k - s->collectives)));

@@ -363,6 +363,17 @@ static const char *text_of(const trace_builder *b, uint32_t id)
     return id < b->strings.n ? b->strings.text[id] : "";
 }
 
+/* "send", "recv", "all_to_allv" tell apart what one kernel (SendRecv) does. */
+static uint8_t class_of_collective(const char *what)
+{
+    if (!*what) {
+        return CLASS_COUNT;
+    }
+    bool sends = strcasestr(what, "send") != NULL;
+    bool receives = strcasestr(what, "recv") != NULL || strcasestr(what, "receive") != NULL;
+    return sends == receives ? (sends ? CLASS_SEND : CLASS_COLLECTIVE) : sends ? CLASS_SEND : CLASS_RECEIVE;
+}
+
 /* The groups' ids of the builder become the model's. */
 static void take_words(source *s, const trace_builder *b)
 {
@@ -371,6 +382,7 @@ static void take_words(source *s, const trace_builder *b)
         k->what = keep_word(s->c, b, k->in.what);
         k->receives = strstr(text_of(b, k->in.what), "recv") || strstr(text_of(b, k->in.what), "receive");
         k->dtype = keep_word(s->c, b, k->in.dtype);
+        k->klass = class_of_collective(text_of(b, k->in.what));
         k->group = NO_ID;
         if (k->in.group < b->strings.n || k->in.group_ranks < b->strings.n) {
             k->group =

@@ -114,6 +114,7 @@ typedef struct source_collective {
     uint32_t what; /* of the conversion's dictionary */
     uint32_t dtype;
     uint32_t group;
+    uint8_t klass; /* what the input says of a kernel that could be either (SendRecv); CLASS_COUNT: nothing */
     bool receives; /* it says so itself: a kernel's name may serve both ways */
 } source_collective;
 
