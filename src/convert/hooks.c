@@ -136,6 +136,7 @@ static source_collective *make_collective(annotation *a, const annotated *e)
         .row = UINT64_MAX,
         .seq = -1,
         .dtype = NO_ID,
+        .klass = CLASS_COUNT,
         .group = NO_ID};
     (void)pthread_mutex_lock(&c->lock);
     const char *category = c->model.categories[c->model.names[e->name->global].category].name;
