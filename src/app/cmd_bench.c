@@ -14,6 +14,7 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/look.h"
+#include "app/opening.h"
 #include "app/program.h"
 #include "app/session.h"
 #include "app/zoom_script.h"
@@ -137,18 +138,25 @@ fail:
 
 /* ---- the run ---- */
 
+static marey_status make_renderer(bench *b, diag *d)
+{
+    marey_status status = headless_create(&b->headless, b->size[0], b->size[1], d);
+    if (status == MAREY_OK) {
+        status = renderer_create(&b->renderer, headless_get_proc(), d);
+    }
+    return status == MAREY_OK ? opening_warm(b->renderer, d) : status;
+}
+
 static marey_status open_all(bench *b, const char *file, diag *d)
 {
     session_options options = {.look = b->look, .reduced_motion = true};
-    marey_status status = MAREY_OK;
-    MAREY_TRY(session_open(&b->session, file, &options, d));
-    b->session->input.width_px = b->size[0];
-    b->session->input.height_px = b->size[1];
-    b->session->input.scale = b->scale;
-    MAREY_TRY(headless_create(&b->headless, b->size[0], b->size[1], d));
-    MAREY_TRY(renderer_create(&b->renderer, headless_get_proc(), d));
-fail:
-    return status;
+    scene_input input = {
+        .width_px = b->size[0], .height_px = b->size[1], .scale = b->scale, .cursor_x = -1, .cursor_y = -1};
+    opening o;
+    opening_begin(&o, file, &options, &input);
+    marey_status drawing = make_renderer(b, d);
+    marey_status opened = opening_end(&o, &b->session, d);
+    return opened != MAREY_OK ? opened : drawing;
 }
 
 static marey_status run(bench *b, const char *file, diag *d)

@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/look.h"
+#include "app/opening.h"
 #include "app/program.h"
 #include "app/session.h"
 #include "base/mem.h"
@@ -42,16 +43,21 @@ static marey_status draw(const render_job *job, diag *d)
     headless *h = NULL;
     renderer *r = NULL;
     session *s = NULL;
-    marey_status status = MAREY_OK;
     session_options options = {.look = job->look};
-    MAREY_TRY(session_open(&s, job->file, &options, d));
-    s->input.width_px = job->size[0];
-    s->input.height_px = job->size[1];
-    s->input.scale = job->scale;
-    MAREY_TRY(headless_create(&h, job->size[0], job->size[1], d));
-    MAREY_TRY(renderer_create(&r, headless_get_proc(), d));
-    MAREY_TRY(session_build_complete(s, d));
-    MAREY_TRY(write_frame(s, h, r, job->out, d));
+    scene_input input = {
+        .width_px = job->size[0], .height_px = job->size[1], .scale = job->scale, .cursor_x = -1, .cursor_y = -1};
+    opening o;
+    opening_begin(&o, job->file, &options, &input);
+    marey_status status = headless_create(&h, job->size[0], job->size[1], d);
+    if (status == MAREY_OK) {
+        status = renderer_create(&r, headless_get_proc(), d);
+    }
+    marey_status opened = opening_end(&o, &s, d);
+    MAREY_TRY(opened);
+    if (h && r) {
+        MAREY_TRY(session_build_complete(s, d));
+        MAREY_TRY(write_frame(s, h, r, job->out, d));
+    }
 fail:
     renderer_destroy(&r);
     headless_destroy(&h);

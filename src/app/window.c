@@ -10,6 +10,7 @@
 #include <GLFW/glfw3.h>
 
 #include "app/actions.h"
+#include "app/opening.h"
 #include "app/pointer.h"
 #include "app/program.h"
 #include "base/clock.h"
@@ -28,6 +29,7 @@ typedef struct window {
     const window_options *options;
     diag *diag;
     atomic_bool arrived; /* set on loader threads */
+    atomic_bool listens; /* GLFW can take events from them */
     int64_t drawn_ns;    /* when the last frame began */
     marey_status status; /* why the loop ended */
     FILE *log;
@@ -268,7 +270,7 @@ static void draw(window *w)
 static void on_arrival(void *ctx)
 {
     window *w = ctx;
-    if (!atomic_exchange(&w->arrived, true)) {
+    if (!atomic_exchange(&w->arrived, true) && atomic_load(&w->listens)) {
         glfwPostEmptyEvent();
     }
 }
@@ -346,6 +348,7 @@ static GLFWwindow *open_handle(const window_options *o, const char *title)
     if (o->size[0] == 0) {
         glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_FALSE);
     }
+    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE); /* until there is something to show */
     glfwWindowHintString(GLFW_X11_CLASS_NAME, "marey");
     glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "marey");
     return glfwCreateWindow(size[0], size[1], title, NULL, NULL);
@@ -389,18 +392,39 @@ static marey_status open_window(window *w, const char *file)
     }
     glfwMakeContextCurrent(w->handle);
     glfwSwapInterval(1);
-    return renderer_create(&w->renderer, get_proc, w->diag);
+    marey_status status = renderer_create(&w->renderer, get_proc, w->diag);
+    return status == MAREY_OK ? opening_warm(w->renderer, w->diag) : status;
 }
 
-static marey_status open_session(window *w, const char *file)
+/* The file and the window are opened side by side; what is wrong with the file is said first. */
+static marey_status open_both(window *w, const char *file)
 {
+    const window_options *o = w->options;
     session_options options = {
-        .look = w->options->look,
-        .reduced_motion = w->options->reduced_motion,
+        .look = o->look,
+        .reduced_motion = o->reduced_motion,
         .wake = on_arrival,
         .wake_ctx = w,
     };
-    return session_open(&w->session, file, &options, w->diag);
+    scene_input input = {.width_px = o->size[0] ? o->size[0] : 1600,
+                         .height_px = o->size[1] ? o->size[1] : 900,
+                         .scale = o->scale > 0 ? o->scale : 1,
+                         .cursor_x = -1,
+                         .cursor_y = -1};
+    opening both;
+    opening_begin(&both, file, &options, &input);
+    diag d;
+    diag_init(&d);
+    diag *outer = w->diag;
+    w->diag = &d;
+    marey_status drawing = open_window(w, file);
+    w->diag = outer;
+    marey_status opened = opening_end(&both, &w->session, outer);
+    if (opened == MAREY_OK) {
+        diag_merge(outer, &d);
+    }
+    diag_deinit(&d);
+    return opened != MAREY_OK ? opened : drawing;
 }
 
 static void close_all(window *w)
@@ -424,10 +448,11 @@ marey_status window_run(const char *file, const window_options *options, diag *d
     if (options->frames_log && !(w.log = fopen(options->frames_log, "we"))) {
         return diag_error(d, MAREY_IO, options->frames_log, DIAG_NO_OFFSET, "The log of frames can't be written.");
     }
-    MAREY_TRY(open_window(&w, file));
-    MAREY_TRY(open_session(&w, file));
-    take_size(&w);
+    MAREY_TRY(open_both(&w, file));
+    atomic_store(&w.listens, true);
     listen(&w);
+    glfwShowWindow(w.handle);
+    take_size(&w);
     loop(&w);
     status = w.status;
 fail:
