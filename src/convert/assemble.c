@@ -180,9 +180,13 @@ static void number_ranks(assembly *a)
 {
     for (size_t i = 0; i < a->n_claims; i++) {
         const source *s = &a->c->sources[a->claims[i].source];
+        const trace_place_in *place = &s->ranks[a->claims[i].rank].place;
         if (s->facts.rank >= 0 && is_alone(a, i)) {
             a->claims[i].is_stated = true;
             claim_number(a, &a->claims[i], s->facts.rank);
+        } else if (place->rank >= 0) {
+            a->claims[i].is_stated = !(place->inferred & INFERRED_RANK);
+            claim_number(a, &a->claims[i], place->rank);
         }
     }
     for (size_t i = 0; i < a->n_claims; i++) {
@@ -249,15 +253,17 @@ static void add_rank(assembly *a, uint32_t index)
     const claim *k = &a->claims[index];
     conversion *c = a->c;
     source *s = &c->sources[k->source];
+    const trace_facts *f = &s->facts;
+    const trace_place_in *p = &s->ranks[k->rank].place;
     trace_rank r = {.rank = k->number,
                     .host = s->host,
                     .device = s->device_name,
                     .label = rank_label(c, s, k),
-                    .stage = place_of(s->facts.stage),
-                    .dp = place_of(s->facts.dp),
-                    .tp = place_of(s->facts.tp),
-                    .ep = place_of(s->facts.ep),
-                    .inferred = k->is_stated ? 0 : INFERRED_RANK,
+                    .stage = place_of(f->stage >= 0 ? f->stage : p->stage),
+                    .dp = place_of(f->dp >= 0 ? f->dp : p->dp),
+                    .tp = place_of(f->tp >= 0 ? f->tp : p->tp),
+                    .ep = place_of(f->ep >= 0 ? f->ep : p->ep),
+                    .inferred = (k->is_stated ? 0 : INFERRED_RANK) | (p->inferred & ~(uint32_t)INFERRED_RANK),
                     .group = index / GROUP_RANKS,
                     .clock_method = "none"};
     s->ranks[k->rank].global = index;

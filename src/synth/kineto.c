@@ -194,13 +194,14 @@ marey_status kineto_write_rank(const solution *s, int rank, const char *path, ca
         w.failed |= fclose(w.file) != 0;
         free(w.buf);
     }
-    if (!w.file || w.failed) {
+    bool written = w.file && !w.failed;
+    if (written && status == MAREY_OK) {
+        written = rename(aside, path) == 0;
+    }
+    if (!written) {
         status = diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
-        (void)unlink(aside);
-    } else if (status != MAREY_OK) {
-        (void)unlink(aside);
-    } else if (rename(aside, path) != 0) {
-        status = diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
+    }
+    if (status != MAREY_OK) {
         (void)unlink(aside);
     }
     free(aside);

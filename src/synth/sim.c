@@ -26,7 +26,7 @@ static uint64_t mix(uint64_t x)
 static int64_t centred(uint64_t bits)
 {
     uint64_t sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
-    return (int64_t)sum - 2 * 65535;
+    return (int64_t)sum - 131070;
 }
 
 double sim_noise(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
@@ -65,8 +65,8 @@ void sim_begin_step(sim_group *g, int step)
     g->tp_ns = plan_collective_ns(pl, GROUP_TP, first, COLL_ALLREDUCE, pl->activation_bytes, step);
     for (int t = 0; t < pl->p.tp; t++) {
         sim_rank *s = &g->ranks[t];
-        uint64_t rank = (uint64_t)(first + t);
-        prng_seed(&s->rng, mix(pl->p.seed) ^ mix((rank << 32) + (uint64_t)step + 1));
+        uint64_t place = (uint64_t)(uint32_t)(first + t) << 32 | (uint32_t)step;
+        prng_seed(&s->rng, mix(pl->p.seed) ^ mix(place + 1));
         s->factor = plan_compute_factor(pl, first + t, step);
         s->cost_ns = plan_launch_cost(pl, first + t, step);
         s->stall_ns = plan_stall_ns(pl, first + t, step);
@@ -123,8 +123,8 @@ static void run_kernel(sim_group *g, const plan_op *op, int64_t noise)
 
 static void run_allreduce(sim_group *g, const plan_op *op)
 {
-    int64_t host[SYNTH_MAX_TP];
-    int64_t start[SYNTH_MAX_TP];
+    int64_t host[SYNTH_MAX_TP] = {0};
+    int64_t start[SYNTH_MAX_TP] = {0};
     int64_t latest = 0;
     for (int t = 0; t < g->pl->p.tp; t++) {
         host[t] = g->ranks[t].host;

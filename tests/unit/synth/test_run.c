@@ -130,6 +130,19 @@ static int by_key(const void *a, const void *b)
     return x->group != y->group ? (x->group < y->group ? -1 : 1) : x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
+static meeting meeting_of(const kept_run *k, int rank, const kept_event *e)
+{
+    return (meeting){.group = plan_group_id(&k->s.pl, e->coll.group, rank),
+                     .seq = e->coll.seq,
+                     .what = (int)e->coll.what,
+                     .first_end = e->e.end_ns,
+                     .last_end = e->e.end_ns,
+                     .last_start = e->e.start_ns,
+                     .shortest = e->e.end_ns - e->e.start_ns,
+                     .members = 1,
+                     .size = plan_group_size(&k->s.pl, e->coll.group)};
+}
+
 static meeting *gather_meetings(const kept_run *k, size_t *n)
 {
     meeting *all = NULL;
@@ -139,19 +152,11 @@ static meeting *gather_meetings(const kept_run *k, size_t *n)
         for (size_t i = 0; i < k->ranks[r].n; i++) {
             const kept_event *e = &k->ranks[r].events[i];
             if (e->e.kind == EV_KERNEL && e->has_coll && e->coll.peer < 0) {
-                meeting m = {.group = plan_group_id(&k->s.pl, e->coll.group, r),
-                             .seq = e->coll.seq,
-                             .what = (int)e->coll.what,
-                             .first_end = e->e.end_ns,
-                             .last_end = e->e.end_ns,
-                             .last_start = e->e.start_ns,
-                             .shortest = e->e.end_ns - e->e.start_ns,
-                             .members = 1,
-                             .size = plan_group_size(&k->s.pl, e->coll.group)};
-                VEC_PUSH(all, *n, cap, m);
+                VEC_PUSH(all, *n, cap, meeting_of(k, r, e));
             }
         }
     }
+    assert_non_null(all);
     qsort(all, *n, sizeof *all, by_key);
     return all;
 }
