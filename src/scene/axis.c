@@ -6,7 +6,7 @@
 
 #include "scene/internal.h"
 
-static const double TICK_APART_DP = 96;
+static const double TICK_APART_DP = 96, TICK_LEAST_DP = 64;
 
 typedef struct tick_plan {
     double step_ns, minor_ns;
@@ -62,7 +62,9 @@ static void plan_unit(tick_plan *p)
 static tick_plan plan_ticks(const scene *s)
 {
     tick_plan p = {0};
-    double wanted = s->src.grid.step_ns * TICK_APART_DP * (double)s->m.s;
+    double room_dp = (double)(s->m.axis.w / s->m.s);
+    double apart_dp = fmin(TICK_APART_DP, fmax(TICK_LEAST_DP, room_dp / 5));
+    double wanted = s->src.grid.step_ns * apart_dp * (double)s->m.s;
     p.step_ns = nice_step(wanted, &p.minor_ns);
     plan_unit(&p);
     /* More than five digits are read as noise: count from a round time at the left edge instead. */

@@ -440,6 +440,9 @@ static inline double x_of(const scene *s, double t_ns)
 /** One line, centred in the box's height, cut in its middle where it is wider than the box. @return its width */
 float put_text(scene *s, draw_layer layer, text_face face, double size_dp, rect box, text_align align, rgba c,
                const char *text);
+/** Is a line of text in the middle of `box` whole inside `panel`? Rows at the edges of the plot are cut, texts are not.
+ */
+bool text_fits_in(const scene *s, rect box, rect panel);
 float width_of(scene *s, text_face face, double size_dp, const char *text);
 void add_command(scene *s, rect r, const char *command);
 /** A time for people who look at pixels of `resolution_ns`: as many digits as that takes, in the unit of its size. */

@@ -113,8 +113,9 @@ void draw_labels(scene *s)
         const scene_row *row = &s->tree.rows[i];
         float y = snap((double)s->m.labels.y + row->y - s->scroll);
         float h = snap((double)s->m.labels.y + row->y + row->h - s->scroll) - y;
-        bool cut = y < s->m.labels.y - h / 2 || y + h / 2 > s->m.labels.y + s->m.labels.h;
         float middle = floorf(fminf(y + (h - line) / 2, s->m.labels.y + s->m.labels.h - line));
+        rect box = {0, h >= line ? y : middle, 1, h >= line ? h : line};
+        bool cut = !text_fits_in(s, box, s->m.labels);
         if (row->kind == ROW_TRACK || cut || (middle < next && row->kind != ROW_GROUP)) {
             continue;
         }

@@ -37,6 +37,13 @@ void layout_frame(scene *s)
     s->frame.labels = m->labels;
 }
 
+bool text_fits_in(const scene *s, rect box, rect panel)
+{
+    float half = px(s, 7); /* of a line of 12 dp */
+    float middle = box.y + box.h / 2;
+    return middle - half >= panel.y && middle + half <= panel.y + panel.h;
+}
+
 float width_of(scene *s, text_face face, double size_dp, const char *text)
 {
     return text_width(s->text, face, (float)(size_dp * (double)s->m.s), text, strlen(text));

@@ -235,7 +235,7 @@ static void draw_derived_labels(scene *s, const instance_list *l, marey_level le
         row = k->row;
         float x0 = (float)fmax(k->x0, (double)s->m.plot.x);
         float x1 = (float)fmin(k->x1, (double)(s->m.plot.x + s->m.plot.w));
-        if (x1 - x0 < px(s, 26) || x0 < from || strip.h < px(s, 12)) {
+        if (x1 - x0 < px(s, 26) || x0 < from || strip.h < px(s, 12) || !text_fits_in(s, strip, s->m.plot)) {
             continue;
         }
         char text[112];

@@ -138,6 +138,22 @@ static void use_tiles(scene *s, group_source *g, const store_group_info *info, u
     memset(g->slots, 0, (size_t)g->n_cols * g->n_row_blocks * sizeof *g->slots);
 }
 
+/* The coarsest tiles come first: they stand in for all that is finer. */
+static void ask_for_base(scene *s, const store_group_info *info, uint32_t group, uint8_t r)
+{
+    uint32_t row_blocks = (info->n_rows[r] + TILE_ROWS[r] - 1) / TILE_ROWS[r];
+    if (info->n_levels[r] == 0 || row_blocks > 4) {
+        return;
+    }
+    for (uint32_t block = 0; block < row_blocks; block++) {
+        tile_key key = {.r = r, .level = (uint8_t)(info->n_levels[r] - 1), .group = group, .row_block = block};
+        uint32_t id = 0;
+        if (store_tile_find(s->file, &key, &id) == TILE_STORED) {
+            (void)cache_get_tile(s->cache, id, 0);
+        }
+    }
+}
+
 group_source *source_of(scene *s, uint32_t group, uint8_t r)
 {
     if (group >= s->src.n_groups) {
@@ -149,6 +165,7 @@ group_source *source_of(scene *s, uint32_t group, uint8_t r)
     }
     *g = (group_source){.made = true, .r = r, .group = group};
     store_group_info info = store_group_at(s->file, group);
+    ask_for_base(s, &info, group, r);
     int level = level_for(&info, r, s->src.grid.step_ns * s->src.strictness);
     if (level < 0 && s->src.strictness < 1.42) {
         level = level_for(&info, r, s->src.grid.step_ns * fmax(1, s->src.strictness));

@@ -261,6 +261,9 @@ void draw_wide_labels(scene *s, const row_raster *r, rect strip)
 {
     float from = s->m.plot.x;
     float pad = px(s, 5);
+    if (!text_fits_in(s, strip, s->m.plot)) {
+        return;
+    }
     for (size_t i = 0; i < r->n_wide; i++) {
         const wide_event *w = &r->wide[i];
         label_box b;
