@@ -143,21 +143,30 @@ static meeting meeting_of(const kept_run *k, int rank, const kept_event *e)
                      .size = plan_group_size(&k->s.pl, e->coll.group)};
 }
 
-static meeting *gather_meetings(const kept_run *k, size_t *n)
+typedef struct meetings {
+    meeting *items;
+    size_t n, cap;
+} meetings;
+
+static void add_meetings(meetings *all, const kept_run *k, int rank)
 {
-    meeting *all = NULL;
-    size_t cap = 0;
-    *n = 0;
-    for (int r = 0; r < k->s.pl.p.ranks; r++) {
-        for (size_t i = 0; i < k->ranks[r].n; i++) {
-            const kept_event *e = &k->ranks[r].events[i];
-            if (e->e.kind == EV_KERNEL && e->has_coll && e->coll.peer < 0) {
-                VEC_PUSH(all, *n, cap, meeting_of(k, r, e));
-            }
+    for (size_t i = 0; i < k->ranks[rank].n; i++) {
+        const kept_event *e = &k->ranks[rank].events[i];
+        if (e->e.kind == EV_KERNEL && e->has_coll && e->coll.peer < 0) {
+            VEC_PUSH(all->items, all->n, all->cap, meeting_of(k, rank, e));
         }
     }
-    assert_non_null(all);
-    qsort(all, *n, sizeof *all, by_key);
+}
+
+static meetings gather_meetings(const kept_run *k)
+{
+    meetings all = {0};
+    for (int r = 0; r < k->s.pl.p.ranks; r++) {
+        add_meetings(&all, k, r);
+    }
+    if (all.n > 0) {
+        qsort(all.items, all.n, sizeof *all.items, by_key);
+    }
     return all;
 }
 
@@ -179,13 +188,12 @@ static void collectives_end_together(void **state)
     add_fault(&p, "slow-rank:6,1.5");
     kept_run k;
     keep_run(&k, &p);
-    size_t n;
-    meeting *all = gather_meetings(&k, &n);
+    meetings all = gather_meetings(&k);
     size_t instances = 0;
-    for (size_t i = 0; i < n;) {
-        meeting m = all[i++];
-        while (i < n && by_key(&m, &all[i]) == 0) {
-            join(&m, &all[i++]);
+    for (size_t i = 0; i < all.n;) {
+        meeting m = all.items[i++];
+        while (i < all.n && by_key(&m, &all.items[i]) == 0) {
+            join(&m, &all.items[i++]);
         }
         assert_int_equal(m.members, m.size);
         assert_true(m.last_end - m.first_end <= 2000);
@@ -195,7 +203,7 @@ static void collectives_end_together(void **state)
         instances++;
     }
     assert_true(instances > 100);
-    free(all);
+    free(all.items);
     free_run(&k);
 }
 
