@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "convert/source.h"
+#include "readers/run.h"
 
 enum { RANK_DIGITS = 6 };
 
@@ -71,33 +72,78 @@ static marey_status read_file(void *ctx, const char *path, trace_builder *b, con
     return reader_read_file(path, b, progress);
 }
 
-static void add(input_list *l, const char *path, bool may_fail)
+static marey_status read_run(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
 {
-    convert_source s = {.path = arena_strndup(&l->names, path, strlen(path)),
-                        .bytes = file_size(path),
-                        .rank_hint = rank_of_path(path),
-                        .read = read_file};
+    (void)path;
+    return reader_read_run_source(ctx, b, progress);
+}
+
+/* A source of the run: a trace by itself, or the files of one rank together. */
+static void add(input_list *l, run_source *run, bool may_fail)
+{
+    bool trace = run->format == RUN_FORMAT_TRACE;
+    convert_source s = {.path = run->label,
+                        .bytes = run->bytes,
+                        .rank_hint = trace                 ? rank_of_path(run->label)
+                                     : run->rank_is_device ? -1
+                                                           : run->rank,
+                        .read = trace ? read_file : read_run,
+                        .ctx = run};
     VEC_RESERVE(l->may_fail, l->cap_may_fail, l->n + 1);
     l->may_fail[l->n] = may_fail;
     VEC_PUSH(l->sources, l->n, l->cap, s);
 }
 
-static marey_status add_folder(input_list *l, const char *path, diag *d)
+/* All files of the command line, those below its folders included, and which were named themselves. */
+typedef struct file_set {
+    const char **paths;
+    bool *named;
+    size_t n, cap, cap_named;
+} file_set;
+
+static void add_file(file_set *f, const char *path, bool named)
+{
+    VEC_RESERVE(f->named, f->cap_named, f->n + 1);
+    f->named[f->n] = named;
+    VEC_PUSH(f->paths, f->n, f->cap, path);
+}
+
+static marey_status add_folder(file_set *f, arena *names, const char *path, diag *d)
 {
     char **files = NULL;
     size_t n = 0;
-    marey_status status = file_list(path, &l->names, &files, &n, d);
-    size_t before = l->n;
+    marey_status status = file_list(path, names, &files, &n, d);
     for (size_t i = 0; i < n; i++) {
-        if (reader_sniff_file(files[i]) > 0) {
-            add(l, files[i], true);
-        }
+        add_file(f, files[i], false);
     }
     free((void *)files);
-    if (status == MAREY_OK && l->n == before) {
-        return diag_error(d, MAREY_UNSUPPORTED, path, DIAG_NO_OFFSET, "the folder holds no trace");
-    }
     return status;
+}
+
+static bool is_named(const file_set *f, const run_source *run)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        for (size_t k = 0; f->named[i] && k < run->n_files; k++) {
+            if (strcmp(f->paths[i], run->files[k].path) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Files that belong together become one source. What was found in a folder and is no trace is passed over. */
+static void add_sources(input_list *l, const file_set *f, diag *d)
+{
+    run_source *runs = NULL;
+    size_t n = 0;
+    run_group_files((const char *const *)f->paths, f->named, f->n, &l->names, &runs, &n, d);
+    for (size_t i = 0; i < n; i++) {
+        bool named = is_named(f, &runs[i]);
+        if (named || runs[i].format != RUN_FORMAT_TRACE || reader_sniff_file(runs[i].label) > 0) {
+            add(l, &runs[i], !named);
+        }
+    }
 }
 
 /* The run is called after its folder or file, without the extensions of traces. */
@@ -134,17 +180,22 @@ marey_status convert_paths(const char *const *paths, size_t n, const convert_opt
                            diag *d)
 {
     input_list l = {0};
+    file_set f = {0};
     convert_summary sum = {0};
     char *name = n ? run_name(paths[0]) : NULL;
     marey_status status;
     for (size_t i = 0; i < n; i++) {
         if (file_is_dir(paths[i])) {
-            MAREY_TRY(add_folder(&l, paths[i], d));
+            MAREY_TRY(add_folder(&f, &l.names, paths[i], d));
         } else if (!file_exists(paths[i])) {
             MAREY_TRY(diag_error(d, MAREY_IO, paths[i], DIAG_NO_OFFSET, "there is no such file"));
         } else {
-            add(&l, paths[i], false);
+            add_file(&f, paths[i], true);
         }
+    }
+    add_sources(&l, &f, d);
+    if (n && l.n == 0) {
+        MAREY_TRY(diag_error(d, MAREY_UNSUPPORTED, paths[0], DIAG_NO_OFFSET, "the folder holds no trace"));
     }
     status = conversion_run(l.sources, l.may_fail, l.n, name, options, &sum, d);
     if (status != MAREY_OK && all_passed_over(&sum) && (n > 1 || file_is_dir(paths[0]))) {
@@ -157,6 +208,8 @@ fail:
     free(name);
     free(l.sources);
     free(l.may_fail);
+    free((void *)f.paths);
+    free(f.named);
     arena_deinit(&l.names);
     return status;
 }

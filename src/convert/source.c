@@ -396,8 +396,12 @@ static void take_ranks(source *s, const trace_builder *b)
     s->n_ranks = b->facts.is_kineto || b->n_processes == 0 ? 1 : b->n_processes;
     s->ranks = mem_calloc(s->n_ranks, sizeof *s->ranks);
     for (uint32_t i = 0; i < s->n_ranks; i++) {
-        s->ranks[i] =
-            (source_rank){.pid_id = b->facts.is_kineto ? NO_ID : i, .steps_lane = NO_ID, .phases_lane = NO_ID};
+        uint32_t process = b->facts.is_kineto ? NO_ID : i;
+        const trace_place_in *place = trace_side_find_place(&b->side, process);
+        s->ranks[i] = (source_rank){.pid_id = process,
+                                    .steps_lane = NO_ID,
+                                    .phases_lane = NO_ID,
+                                    .place = place ? *place : trace_place(process)};
     }
     for (size_t i = 0; i < s->n_counters; i++) {
         s->ranks[s->n_ranks > 1 ? s->counters[i].pid_id : 0].n_samples += s->counters[i].n;

@@ -105,6 +105,7 @@ typedef struct source_rank {
     uint64_t n_events, n_samples;
     bool has_device, has_cpu;
     uint32_t steps_lane, phases_lane; /* source's lane or NO_ID */
+    trace_place_in place;             /* as the reader states it; its string ids are not valid any more */
 } source_rank;
 
 typedef struct source_collective {

@@ -141,8 +141,8 @@ static marey_status push_step(run_reader *r, const csv *c, const step_columns *k
     trace_event_in e = {.thread = run_thread(r, "steps", "0", "Steps", "Steps"),
                         .name = trace_builder_name(r->b, run_cstring(r, name), annotation)};
     marey_status status = between(r, c, k->start, k->end, base_ns, &e) ? run_event(r, &e) : MAREY_OK;
-    e.thread = run_thread(r, "steps", "1", "Steps", "Forward and backward");
-    e.name = trace_builder_name(r->b, run_cstring(r, "forward and backward"), annotation);
+    e.thread = run_thread(r, "steps", "1", "Steps", "FP_BP");
+    e.name = trace_builder_name(r->b, run_cstring(r, "FP_BP"), annotation);
     return status == MAREY_OK && between(r, c, k->fp, k->bp, base_ns, &e) ? run_event(r, &e) : status;
 }
 
