@@ -232,6 +232,13 @@ static void check_messages(const kept_run *k, int rank, synth_thread from, synth
         assert_int_equal(got->coll.peer, rank);
         assert_int_equal(sent->e.end_ns, got->e.end_ns);
         assert_true(sent->e.start_ns < got->e.end_ns);
+        /* What is sent has been computed; what was received is computed with after that. */
+        synth_name name = from == TH_SEND_NEXT ? NAME_A_FORWARD : NAME_A_BACKWARD;
+        int nth = (int)(seq / p->micro_batches);
+        const kept_event *source = find_event(k, rank, EV_GPU_ANNOTATION, name, seq % p->micro_batches, nth);
+        const kept_event *use = find_event(k, peer, EV_GPU_ANNOTATION, name, seq % p->micro_batches, nth);
+        assert_true(source->e.end_ns <= sent->e.start_ns);
+        assert_true(use->e.start_ns >= got->e.end_ns);
         if (!p->p2p_wait) {
             assert_int_equal(sent->e.start_ns, got->e.start_ns);
         }
