@@ -117,21 +117,18 @@ static marey_status spill(run_set *s, run_segment *g, run_row *rows, const char 
     return status;
 }
 
-static void keep(run_segment *g, run_row **rows, char **args, size_t n_args)
+static void keep(run_set *s, run_segment *g, char **args, size_t n_args)
 {
-    g->rows = mem_realloc_array(*rows, g->n, sizeof **rows);
+    g->rows = mem_realloc_array(s->spare, g->n, sizeof *g->rows);
+    s->spare = NULL;
     g->args = n_args ? mem_realloc_array(*args, n_args, 1) : NULL;
-    if (g->args) {
-        *args = NULL;
-    }
     g->args_bytes = n_args;
-    *rows = NULL;
+    *args = n_args ? NULL : *args;
 }
 
-marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char *args, size_t n_args, diag *d)
+marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args, size_t n_args, diag *d)
 {
     if (n == 0) {
-        free(args);
         return MAREY_OK;
     }
     MAREY_ASSERT(n <= RUN_ROWS);
@@ -147,11 +144,10 @@ marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char *args, 
     uint64_t bytes = n * sizeof *rows + n_args;
     if (scratch_claim(s->scratch, bytes)) {
         g.booked = bytes;
-        keep(&g, &s->spare, &args, n_args);
+        keep(s, &g, args, n_args);
     } else {
-        status = spill(s, &g, s->spare, args, d);
+        status = spill(s, &g, s->spare, *args, d);
     }
-    free(args);
     s->n_rows += n;
     VEC_PUSH(s->segments, s->n_segments, s->cap_segments, g);
     link_segment(s, (uint32_t)(s->n_segments - 1));

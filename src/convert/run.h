@@ -69,10 +69,10 @@ void run_set_seal(run_set *s);
 
 /**
  * Add a piece. `rows` is an array of at most RUN_ROWS, in the order of input (`order` is set here).
- * @param args  malloc'ed bytes that the rows' args_at point into; owned by the set after the call, also on failure.
- * NULL: none
+ * @param args  bytes that the rows' args_at point into, malloc'ed; set to NULL where the set keeps
+ * them, else still the caller's. *args may be NULL: no row has any
  */
-marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char *args, size_t n_args, diag *d);
+marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args, size_t n_args, diag *d);
 
 /** Ascending by (start, longer first). */
 bool run_row_before(const run_row *a, const run_row *b);

@@ -15,19 +15,8 @@ typedef struct link_out {
     size_t n;
 } link_out;
 
-static int compare_links(const void *pa, const void *pb)
-{
-    const store_link *a = pa;
-    const store_link *b = pb;
-    if (a->from_row != b->from_row) {
-        return a->from_row < b->from_row ? -1 : 1;
-    }
-    return a->to_row < b->to_row ? -1 : a->to_row > b->to_row;
-}
-
 static marey_status flush_links(link_out *o)
 {
-    qsort(o->links, o->n, sizeof *o->links, compare_links);
     marey_status status = o->n ? store_writer_links(o->c->writer, o->links, o->n, o->c->diag) : MAREY_OK;
     o->c->model.n_links += o->n;
     o->n = 0;

@@ -233,12 +233,10 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     }
     pack(r->rows, k);
     find_islands(s, r->rows, k->n);
-    char *args = NULL;
-    if (k->n_args > 0) {
-        args = k->args;
+    status = run_set_add(&s->events, r->rows, k->n, &k->args, k->n_args, &s->diag);
+    if (!k->args) {
         k->args = mem_alloc(k->cap_args);
     }
-    status = run_set_add(&s->events, r->rows, k->n, args, k->n_args, &s->diag);
     k->n = 0;
     k->n_args = 0;
     return status;
