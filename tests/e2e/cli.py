@@ -107,7 +107,7 @@ def check_bad_input(folder):
             check(done.returncode == 1 and done.stdout == '' and name in done.stderr, 'marey %s says why not' % args, done)
     refused(1, 'nowhere.json', 'grid', os.path.join(folder, 'nowhere.json'), env=cache)
     check(not os.path.exists(os.path.join(folder, 'bad.png')), 'no picture of bad input')
-    left = [f for _, _, files in os.walk(cache['XDG_CACHE_HOME']) for f in files]
+    left = [f for _, _, files in os.walk(os.path.join(cache['XDG_CACHE_HOME'], 'marey')) for f in files]
     check(left == [], 'nothing left in the cache folder: %s' % left)
 
 
