@@ -69,7 +69,7 @@ const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size
         return &ways[last];
     }
     for (unsigned i = 0; i < JMEMO_WAYS; i++) {
-        bool likely = ways[i].len < 8 || load(text + ways[i].probe_at) == ways[i].probe;
+        bool likely = ways[i].len < 8 || (ways[i].len <= n && load(text + ways[i].probe_at) == ways[i].probe);
         if (likely && matches(&ways[i], text, n)) {
             m->last[place] = (uint8_t)i;
             m->n_hits += place == JMEMO_NAME;

@@ -5,12 +5,15 @@
 
 #include "base/mem.h"
 
+enum { RESTART_BYTES = 4096 };
+
 static const jblock all_ones = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
 typedef struct window {
     char *text; /* cap bytes and JWALK_PAD_BYTES */
     size_t n;
     size_t cap;
+    size_t view; /* how much of the text to look at next; a multiple of 64 */
     jblock *bits;
 } window;
 
@@ -38,20 +41,29 @@ static bool fill(window *win, const jstream_options *o)
     return true;
 }
 
-static void make_bits(window *win, bool in_string, jbits_fn bits)
+/* Bitmaps of `n` bytes, and the block of ones behind them. Of a block that is not whole, all 64 bytes are read. */
+static void make_bits(window *win, const char *text, size_t n, const jwalk *w, jbits_fn bits)
 {
-    memset(win->text + win->n, ' ', JWALK_PAD_BYTES);
-    size_t blocks = (win->n + 63) / 64;
-    jbits_state state = {.in_string = in_string ? UINT64_MAX : 0};
-    bits((const uint8_t *)win->text, blocks, &state, win->bits);
+    size_t blocks = (n + 63) / 64;
+    jbits_state state = {.in_string = w->in_string ? UINT64_MAX : 0};
+    bits((const uint8_t *)text, blocks, &state, win->bits);
     win->bits[blocks] = all_ones;
 }
 
-static void drop_front(window *win, size_t consumed, jwalk *w)
+/* How much of `n` bytes to look at: all, but after a restart first a little. Where every few bytes are damage, each
+ * restart would cost a whole window else. */
+static size_t view_of(window *win, size_t n)
 {
-    win->n -= consumed;
-    memmove(win->text, win->text + consumed, win->n);
-    w->offset += consumed;
+    if (win->view < n) {
+        n = win->view;
+        win->view *= 2;
+    }
+    return n;
+}
+
+static marey_status report(const jstream_options *o)
+{
+    return o->progress && !o->progress(o->ctx) ? MAREY_CANCELLED : MAREY_OK;
 }
 
 /* Text in memory that is read like a file. */
@@ -77,13 +89,11 @@ static size_t read_memory(void *ctx, void *dst, size_t cap)
  */
 static marey_status run_in_place(window *win, jwalk *w, const jstream_options *o, memory_text *m)
 {
-    size_t n = win->cap / 64 * 64;
-    jbits_fn bits = o->bits ? o->bits : jbits;
-    while (m->n - m->at >= n + JWALK_PAD_BYTES) {
+    size_t whole = win->cap / 64 * 64;
+    while (m->n - m->at >= whole + JWALK_PAD_BYTES) {
         const char *text = m->text + m->at;
-        jbits_state state = {.in_string = w->in_string ? UINT64_MAX : 0};
-        bits((const uint8_t *)text, n / 64, &state, win->bits);
-        win->bits[n / 64] = all_ones;
+        size_t n = view_of(win, whole);
+        make_bits(win, text, n, w, o->bits);
         size_t consumed = 0;
         jwalk_result result = jwalk_run(w, text, win->bits, n, false, &consumed);
         m->at += consumed;
@@ -91,36 +101,53 @@ static marey_status run_in_place(window *win, jwalk *w, const jstream_options *o
         if (result == JWALK_STOPPED) {
             return w->status;
         }
-        if (o->progress && !o->progress(o->ctx)) {
+        if (report(o) != MAREY_OK) {
             return MAREY_CANCELLED;
         }
-        if (consumed == 0 && result == JWALK_MORE) {
+        if (result == JWALK_RESTART) {
+            win->view = RESTART_BYTES;
+        } else if (consumed == 0 && n == whole) {
             break;
         }
     }
     return MAREY_OK;
 }
 
+/* All that lies in the buffer. @return STOPPED, or MORE when the walker wants more behind it */
+static jwalk_result run_buffered(window *win, jwalk *w, const jstream_options *o, bool more)
+{
+    memset(win->text + win->n, ' ', JWALK_PAD_BYTES);
+    size_t at = 0;
+    for (;;) {
+        size_t n = view_of(win, win->n - at);
+        bool whole = n == win->n - at;
+        make_bits(win, win->text + at, n, w, o->bits);
+        size_t consumed = 0;
+        jwalk_result result = jwalk_run(w, win->text + at, win->bits, n, whole && !more, &consumed);
+        at += consumed;
+        w->offset += consumed;
+        if (result == JWALK_RESTART) {
+            win->view = RESTART_BYTES;
+        } else if (result == JWALK_STOPPED || whole) {
+            win->n -= at;
+            memmove(win->text, win->text + at, win->n);
+            return result;
+        }
+    }
+}
+
 static marey_status run(window *win, jwalk *w, const jstream_options *o)
 {
-    jbits_fn bits = o->bits ? o->bits : jbits;
     bool more = true;
     for (;;) {
         if (more && win->n == win->cap) {
             resize(win, win->cap * 2);
         }
         more = more && fill(win, o);
-        jwalk_result result = JWALK_RESTART;
-        size_t consumed = 0;
-        while (result == JWALK_RESTART) {
-            make_bits(win, w->in_string, bits);
-            result = jwalk_run(w, win->text, win->bits, win->n, !more, &consumed);
-            drop_front(win, consumed, w);
-        }
-        if (result == JWALK_STOPPED) {
+        if (run_buffered(win, w, o, more) == JWALK_STOPPED) {
             return w->status;
         }
-        if (o->progress && !o->progress(o->ctx)) {
+        if (report(o) != MAREY_OK) {
             return MAREY_CANCELLED;
         }
         if (!more) {
@@ -135,6 +162,8 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
     size_t cap = options->window_bytes ? options->window_bytes : JSTREAM_WINDOW_BYTES;
     resize(&win, cap < 64 ? 64 : cap);
     jstream_options o = *options;
+    o.bits = o.bits ? o.bits : jbits;
+    win.view = SIZE_MAX / 2;
     memory_text m = {o.memory, o.memory_bytes, 0};
     marey_status status = MAREY_OK;
     if (o.memory) {

@@ -6,7 +6,7 @@
 
 enum {
     LARGE_EVENT_BYTES = 64 * 1024, /* an event beyond that may be damage: a lost bracket swallows the rest */
-    LARGE_CREDIT = 8,              /* how often that may cost JWALK_EVENT_BYTES_MAX of walking */
+    SMALL_EVENT_BYTES = 2 * 1024,  /* the limit where next to nothing else is found but damage */
     BLANKS_MAX = 4096,             /* more blanks than any indentation */
     STRING_KEPT_BYTES = 64 * 1024  /* longer strings in skipped values are passed through */
 };
@@ -23,7 +23,6 @@ void jwalk_init(jwalk *w, const jwalk_ops *ops, void *ctx, diag *d, uint32_t fil
     w->file = file;
     w->rescan_from = UINT64_MAX;
     w->cut_at = UINT64_MAX;
-    w->large_credit = LARGE_CREDIT;
     jkeys_init(&w->keys);
 }
 
@@ -95,23 +94,39 @@ static verdict deliver(jwalk *w, jview *v, size_t end)
 
 /* ---- events ---- */
 
-static size_t event_limit(const jwalk *w)
+/*
+ * How large an event may be. Text that was walked for nothing is counted, because each try may cost as much as the
+ * limit: a few tries of the largest size are free, then the cost must stay in proportion to the text.
+ */
+static size_t event_limit(const jwalk *w, size_t pos)
 {
-    return w->large_credit > 0 ? JWALK_EVENT_BYTES_MAX : LARGE_EVENT_BYTES;
+    const uint64_t free_bytes = (uint64_t)8 * JWALK_EVENT_BYTES_MAX;
+    if (w->wasted_bytes <= free_bytes) {
+        return JWALK_EVENT_BYTES_MAX;
+    }
+    return w->wasted_bytes <= free_bytes + 8 * (w->offset + pos) ? LARGE_EVENT_BYTES : SMALL_EVENT_BYTES;
+}
+
+/* The view as far as an event at `pos` may reach. */
+static jview limit_view(const jview *v, size_t pos, size_t limit)
+{
+    jview limited = *v;
+    if (v->n - pos > limit) {
+        limited.n = pos + limit + 1;
+        limited.last = false;
+    }
+    return limited;
 }
 
 /* An event that could not be walked, after `walked` bytes of trying. */
 static verdict drop_event(jwalk *w, jview *v, size_t pos, size_t walked)
 {
-    if (walked > LARGE_EVENT_BYTES && w->large_credit > 0) {
-        w->large_credit--;
-    }
+    w->wasted_bytes += walked;
     if (walked > JWALK_EVENT_BYTES_MAX) {
         lose(w, MAREY_LOSS_EVENT_TOO_LARGE, pos, NULL);
         w->lost = true;
     }
-    (void)resync(w, v, pos + 1);
-    return GO;
+    return resync(w, v, pos + 1);
 }
 
 /* The text is over inside an event: it may be cut, or its end was lost and there are more events behind its start. */
@@ -128,9 +143,10 @@ static verdict cut_event(jwalk *w, jview *v, size_t pos)
 static verdict walk_event(jwalk *w, jview *v, size_t pos)
 {
     size_t end = pos;
-    jstep step = jevent_walk(w, v, pos, &end);
-    size_t limit = event_limit(w);
-    size_t walked = (step == JSTEP_MORE ? v->n : end) - pos;
+    size_t limit = event_limit(w, pos);
+    jview limited = limit_view(v, pos, limit);
+    jstep step = jevent_walk(w, &limited, pos, &end);
+    size_t walked = (step == JSTEP_MORE ? limited.n : end) - pos;
     if (walked > limit) {
         return drop_event(w, v, pos, walked);
     }
@@ -146,8 +162,9 @@ static verdict walk_event(jwalk *w, jview *v, size_t pos)
 /* Is the '{' at `pos` an event? DONE: yes, and w->event holds it. BAD: no. Looks at 64 KiB at most. */
 static jstep probe_event(jwalk *w, const jview *v, size_t pos, size_t *end)
 {
-    jstep step = jevent_walk(w, v, pos, end);
-    size_t walked = (step == JSTEP_MORE ? v->n : *end) - pos;
+    jview limited = limit_view(v, pos, LARGE_EVENT_BYTES);
+    jstep step = jevent_walk(w, &limited, pos, end);
+    size_t walked = (step == JSTEP_MORE ? limited.n : *end) - pos;
     if (walked > LARGE_EVENT_BYTES || step == JSTEP_BAD || (step == JSTEP_MORE && v->last)) {
         return JSTEP_BAD;
     }

@@ -102,7 +102,7 @@ typedef struct jwalk {
     uint64_t skip_from;
     uint64_t cut_at; /* an event that never closed; UINT64_MAX: none */
     uint64_t events_at_cut;
-    unsigned large_credit; /* how many more times a huge event may turn out to be damage */
+    uint64_t wasted_bytes; /* walked for events that turned out to be damage */
     jkeys keys;
     jmemo memo;
     jevent event;

@@ -1,0 +1,44 @@
+/* Any bytes as a trace: plain, or compressed by any of the ways that a source knows. Windows are small, so that cuts
+ * matter. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "readers/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static marey_status check_chunk(void *ctx, trace_chunk *c)
+{
+    (void)ctx;
+    size_t n_args = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        n_args += c->args_len[i];
+        if (c->dur_ns[i] < 0 || c->start_ns[i] == TIME_MISSING) {
+            abort();
+        }
+    }
+    if (n_args != c->n_args) {
+        abort();
+    }
+    return MAREY_OK;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    trace_builder b;
+    diag d;
+    diag_init(&d);
+    trace_builder_init(&b);
+    b.diag = &d;
+    b.file = diag_file(&d, "input");
+    b.flush = check_chunk;
+    reader_tuning t = {.window_bytes = 64 + size % 512, .read_bytes = size % 3 ? 1 + size % 200 : 0};
+    marey_status status = reader_read_memory(data, size, "input", &b, &t);
+    if (status != MAREY_OK && d.n_messages == 0) {
+        abort(); /* a failure without a word */
+    }
+    trace_builder_deinit(&b);
+    diag_deinit(&d);
+    return 0;
+}
