@@ -59,15 +59,19 @@ uint8_t context_here(const annotation *a, uint32_t thread, uint32_t rank, int64_
 /* `launched`: the context of the launch; 0: there is none. */
 void phase_of_kernel(annotation *a, annotated *e, uint8_t launched)
 {
-    if (!a->s->has_backward && !a->s->n_steps && !a->threads[e->thread].n_stack) {
+    uint8_t mark = e->name->mark;
+    bool told = mark == MARK_FORWARD || mark == MARK_BACKWARD || mark == MARK_RECOMPUTE; /* by the operator's scope */
+    if (!told && !a->s->has_backward && !a->s->n_steps && !a->threads[e->thread].n_stack) {
         return;
     }
     uint8_t on_device = context_here(a, e->thread, e->rank, e->start_ns);
-    if (launched & CONTEXT_SAID) {
+    if (told) {
+        e->phase = mark;
+    } else if (launched & CONTEXT_SAID) {
         e->phase = launched & CONTEXT_PHASE;
     } else if (on_device & CONTEXT_SAID) {
         e->phase = on_device & CONTEXT_PHASE;
-    } else if (a->s->has_backward && e->name->mark == MARK_OPTIMIZER) {
+    } else if (a->s->has_backward && mark == MARK_OPTIMIZER) {
         e->phase = MARK_OPTIMIZER;
     } else {
         e->phase = launched & CONTEXT_PHASE;
