@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/program.h"
 #include "app/progress.h"
+#include "base/text.h"
 #include "synth/synth.h"
 
 /* What the command line says; -1, 0 or UNSET where it says nothing and the preset counts. */
@@ -107,8 +108,10 @@ static marey_status write_h5(const synth_request *r, const char *out, diag *d)
     marey_status status = synth_write_h5(&r->p, &options, &summary, d);
     progress_end(&line);
     if (status == MAREY_OK && !r->quiet) {
-        (void)fprintf(stderr, "marey: %s: %llu events of %d ranks in %.1f s\n", out,
-                      (unsigned long long)summary.n_events, r->p.ranks, summary.seconds);
+        char events[48];
+        count_format(summary.n_events, events, sizeof events);
+        (void)fprintf(stderr, "%s: %s events of %d ranks in %.1f s, and the truth in %s.truth.json\n", out, events,
+                      r->p.ranks, summary.seconds, out);
     }
     return status;
 }
@@ -130,7 +133,8 @@ static int run(synth_request *r, const char *out)
         status = h5 ? write_h5(r, out, &d) : synth_write_kineto(&r->p, out, &program_cancel, &d);
     }
     if (status == MAREY_OK && !h5 && !r->quiet) {
-        (void)fprintf(stderr, "marey: %s: %d ranks, %d steps, and truth.json\n", out, r->p.ranks, r->p.steps);
+        (void)fprintf(stderr, "%s: %d ranks, %d steps, and the truth in %s/truth.json\n", out, r->p.ranks, r->p.steps,
+                      out);
     }
     program_print_messages(&d, r->quiet);
     diag_deinit(&d);
