@@ -14,9 +14,9 @@
 #include "convert/convert.h"
 
 typedef struct convert_job {
-    const char *out, *rules;
+    const char *out, *rules, *topology;
     uint64_t jobs, memory_mib;
-    bool strict, force, quiet;
+    bool strict, force, quiet, no_align;
 } convert_job;
 
 /* Next to the first input: run/rank0.json.gz -> run/rank0.h5, run/ -> run.h5. */
@@ -79,6 +79,8 @@ static int run(const convert_job *job, const arg_operands *paths)
                                .force = job->force,
                                .strict = job->strict,
                                .rules_path = job->rules,
+                               .no_align = job->no_align,
+                               .topology_path = job->topology,
                                .memory_bytes = job->memory_mib << 20,
                                .progress = progress_report,
                                .progress_ctx = &line,
@@ -105,6 +107,9 @@ int cmd_convert(int argc, char **argv)
         {"--strict", 0, ARG_FLAG, NULL, "a record that would be dropped or repaired is an error", &job.strict, NULL},
         {"--force", 'f', ARG_FLAG, NULL, "replace a file at OUT that marey did not write", &job.force, NULL},
         {"--rules", 0, ARG_TEXT, "FILE", "category rules that come before the built-in ones", &job.rules, NULL},
+        {"--topology", 0, ARG_TEXT, "FILE", "places of ranks, lines such as \"rank 0 host=a stage=0 dp=0 tp=1\"",
+         &job.topology, NULL},
+        {"--no-align", 0, ARG_FLAG, NULL, "leave the hosts' clocks as they are", &job.no_align, NULL},
         {"--memory", 0, ARG_COUNT, "MIB", "memory for events before they go to a scratch file (256)", &job.memory_mib,
          NULL},
         {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &job.quiet, NULL},

@@ -242,7 +242,9 @@ static void draw(window *w)
 {
     session *s = w->session;
     if (s->input.width_px < 1 || s->input.height_px < 1) {
-        return; /* minimised */
+        s->is_dirty = false; /* minimised: on_size() comes when it is shown again */
+        s->motion.length_ns = 0;
+        return;
     }
     int64_t begin = clock_now_ns();
     (void)session_step(s, begin);
