@@ -23,12 +23,18 @@ typedef struct assembly {
     int64_t next_free;
 } assembly;
 
-int64_t model_time(const source *s, int64_t t_ns)
+int64_t source_time(const source *s, int64_t t_ns)
 {
     int64_t t;
     if (__builtin_add_overflow(t_ns, s->shift_ns, &t)) {
-        return s->shift_ns > 0 ? LONGEST_RUN_NS : 0;
+        return s->shift_ns > 0 ? INT64_MAX : INT64_MIN;
     }
+    return s->is_moved ? align_time(&s->clock, t) : t;
+}
+
+int64_t model_time(const source *s, int64_t t_ns)
+{
+    int64_t t = source_time(s, t_ns);
     if (t <= s->c->start_ns) {
         return 0;
     }
@@ -44,15 +50,6 @@ static int64_t at_most(int64_t ns, int64_t limit_ns)
 
 /* ------------------------------------------------------------------ the run's extent */
 
-static int64_t shifted(const source *s, int64_t t_ns)
-{
-    int64_t t;
-    if (__builtin_add_overflow(t_ns, s->shift_ns, &t)) {
-        return s->shift_ns > 0 ? INT64_MAX : INT64_MIN;
-    }
-    return t;
-}
-
 /* The sources whose bulks lie within a year of each other and hold the most events: what a first picture shows. */
 static void find_view(conversion *c, int64_t *first, int64_t *end)
 {
@@ -67,15 +64,15 @@ static void find_view(conversion *c, int64_t *first, int64_t *end)
         int64_t hi = INT64_MIN;
         for (size_t k = 0; k < c->n_sources; k++) {
             const source *b = &c->sources[k];
-            int64_t ta = shifted(a, a->bulk_first_ns);
-            int64_t tb = shifted(b, b->bulk_first_ns);
+            int64_t ta = source_time(a, a->bulk_first_ns);
+            int64_t tb = source_time(b, b->bulk_first_ns);
             uint64_t apart = ta < tb ? (uint64_t)tb - (uint64_t)ta : (uint64_t)ta - (uint64_t)tb;
             if (b->n_events == 0 || apart >= (uint64_t)YEAR_NS) {
                 continue;
             }
             n += b->n_events;
             lo = tb < lo ? tb : lo;
-            int64_t e = shifted(b, b->bulk_end_ns);
+            int64_t e = source_time(b, b->bulk_end_ns);
             hi = e > hi ? e : hi;
         }
         if (n > best) {
@@ -93,7 +90,7 @@ static void count_far_sources(conversion *c, int64_t first, int64_t end)
 {
     for (size_t i = 0; i < c->n_sources; i++) {
         source *s = &c->sources[i];
-        int64_t t = shifted(s, s->bulk_first_ns);
+        int64_t t = source_time(s, s->bulk_first_ns);
         if (s->n_events > 0 && (t < first || t > end)) {
             diag_lose(&s->diag, MAREY_LOSS_FAR_TIME, s->file, DIAG_NO_OFFSET, s->n_events, NULL);
         }
@@ -112,14 +109,14 @@ static marey_status find_extent(conversion *c)
             const totals *sum = &s->threads[t].sum;
             if (sum->n_events > 0) {
                 m->n_events += sum->n_events;
-                int64_t first = shifted(s, sum->first_ns);
-                int64_t last = shifted(s, sum->last_ns);
+                int64_t first = source_time(s, sum->first_ns);
+                int64_t last = source_time(s, sum->last_ns);
                 lo = first < lo ? first : lo;
                 hi = last > hi ? last : hi;
             }
         }
-        if (s->has_points && shifted(s, s->last_point_ns) > last_point) {
-            last_point = shifted(s, s->last_point_ns);
+        if (s->has_points && source_time(s, s->last_point_ns) > last_point) {
+            last_point = source_time(s, s->last_point_ns);
         }
     }
     if (m->n_events == 0) {

@@ -190,8 +190,18 @@ static marey_status convert_all(conversion *c, convert_summary *summary)
         status = MAREY_CANCELLED;
     }
     if (status == MAREY_OK) {
+        status = clocks_align(c);
+    }
+    if (status == MAREY_OK) {
         status = assemble_model(c);
     }
+    if (status == MAREY_OK && c->options->topology_path) {
+        status = topology_read(c, c->options->topology_path);
+    }
+    if (status == MAREY_OK) {
+        clocks_apply(c);
+    }
+    clocks_release(c);
     if (status == MAREY_OK) {
         status = check_strict(c);
     }

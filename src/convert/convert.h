@@ -34,6 +34,8 @@ typedef struct convert_options {
     unsigned jobs;                                          /* 0: one per core */
     bool force;                                             /* replace a target that marey did not write */
     bool strict;                                            /* losses are errors */
+    bool no_align;                                          /* leave all clocks as the inputs have them */
+    const char *topology_path;                              /* places of ranks, see convert/topology.c; NULL */
     const char *rules_path;                                 /* the user's categories, before the built-in ones; NULL */
     const char *run_name;                                   /* NULL: from the inputs */
     uint64_t memory_bytes;                                  /* budget for runs in memory; 0: 256 MiB */

@@ -78,11 +78,19 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
                        .rank_row = t->rank_row,
                        .args_len = row->args_len,
                        .tag = row->link};
+    if (s->is_moved) { /* both ends by the same map, so that what nested or followed still does */
+        out.dur_ns = model_time(s, row->start_ns + row->dur_ns) - out.start_ns;
+    }
     if (out.dur_ns > LAST_TIME_NS - out.start_ns) {
         out.dur_ns = LAST_TIME_NS - out.start_ns;
     }
     marey_status status = run_cursor_args(cursor, &out.args, &j->diag);
     return status == MAREY_OK ? store_group_put(j->out, &out, t->row, &j->diag) : status;
+}
+
+static int64_t clock_of(const void *ctx, int64_t t_ns)
+{
+    return source_time(ctx, t_ns);
 }
 
 static marey_status merge_rows(group_job *j)
@@ -92,7 +100,7 @@ static marey_status merge_rows(group_job *j)
     run_merge_init(&m, false);
     for (uint32_t i = 0; i < c->n_sources; i++) {
         if (is_in_group(j, &c->sources[i])) {
-            run_merge_add(&m, set_of(&c->sources[i], j->kind), i);
+            run_merge_add(&m, set_of(&c->sources[i], j->kind), i, clock_of, &c->sources[i]);
         }
     }
     marey_status status = run_merge_start(&m, &j->diag);

@@ -165,6 +165,12 @@ void collectives_meet(annotation *a, annotated *e)
     if (e->kind == KIND_COMMUNICATION && k->klass != CLASS_COUNT) {
         e->row->klass = k->klass;
     }
+    k->on_device = kind_is_device(e->kind);
+    k->event_klass = e->row->klass;
+    k->rank = e->rank;
+    k->thread = e->thread;
+    k->start_ns = e->start_ns;
+    k->end_ns = e->end_ns;
     k->seq = k->seq >= 0 ? k->seq : (int64_t)*count;
     ++*count;
     tag_add(s, &e->tag, tag_make(TAG_COLLECTIVE, 0, s->index, (uint64_t)(k - s->collectives)));

@@ -19,6 +19,7 @@
 #include "convert/convert.h"
 #include "convert/run.h"
 #include "convert/sorter.h"
+#include "diagnose/align_run.h"
 #include "store/store.h"
 #include "trace/model.h"
 #include "trace/rules.h"
@@ -117,6 +118,10 @@ typedef struct source_collective {
     uint32_t group;
     uint8_t klass; /* what the input says of a kernel that could be either (SendRecv); CLASS_COUNT: nothing */
     bool receives; /* it says so itself: a kernel's name may serve both ways */
+    bool on_device;
+    uint8_t event_klass;      /* of its event */
+    uint32_t rank, thread;    /* source's */
+    int64_t start_ns, end_ns; /* the input's own clock */
 } source_collective;
 
 typedef struct source_counter {
@@ -147,7 +152,10 @@ typedef struct source {
     trace_facts facts;              /* groups_json owned; string ids are not valid any more: */
     const char *host, *device_name; /* model's arena */
     uint64_t n_events;
-    int64_t shift_ns; /* base_epoch_ns, as far as it can be added */
+    int64_t shift_ns;  /* base_epoch_ns, as far as it can be added */
+    align_clock clock; /* moves shifted times; has an effect only where is_moved */
+    align_method clock_method;
+    bool is_moved;
     source_island *islands;
     size_t n_islands, cap_islands;
     int64_t bulk_first_ns, bulk_last_ns, bulk_end_ns; /* the input's own clock */
@@ -199,7 +207,11 @@ struct conversion {
     uint32_t phase_names[MARK_OPTIMIZER + 1]; /* into model.names */
     _Atomic uint64_t bytes_done, events_read, events_put;
     uint64_t bytes_total, events_total;
-    int64_t start_ns; /* of the run on the inputs' clocks */
+    int64_t start_ns; /* of the run on the inputs' clocks, aligned */
+    comm_event *comm; /* of all sources, while clocks and places are found out */
+    size_t n_comm;
+    uint32_t *comm_rank; /* rank number in `comm` -> model.ranks; NO_ID */
+    size_t n_comm_ranks;
     int64_t began_ns, stage_began_ns;
     _Atomic int64_t reported_ns;
     unsigned jobs;
@@ -220,6 +232,16 @@ void source_deinit(source *s);
 void source_seal(source *s);
 marey_status source_load(source *s);
 marey_status annotate_source(source *s);
+
+/** Fit the hosts' clocks on the ends of collectives. Errors: CANCELLED. */
+marey_status clocks_align(conversion *c);
+/** What was found into model.ranks; places that nobody states are inferred. */
+void clocks_apply(conversion *c);
+void clocks_release(conversion *c);
+/** Places as the user's file states them. Errors: IO, FORMAT with the line. */
+marey_status topology_read(conversion *c, const char *path);
+/** The input's time on the run's clock, before the run's start is taken off; saturating. */
+int64_t source_time(const source *s, int64_t t_ns);
 
 /** Order of ranks, lanes, tracks; extent of the run. Errors: FORMAT when no source holds an event. */
 marey_status assemble_model(conversion *c);

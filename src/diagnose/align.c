@@ -10,7 +10,11 @@
 int64_t align_time(const align_clock *c, int64_t raw_ns)
 {
     int64_t t = 0;
-    int64_t bend = (int64_t)llround(c->drift * (double)(raw_ns - c->pivot_ns));
+    int64_t since = 0;
+    if (__builtin_sub_overflow(raw_ns, c->pivot_ns, &since)) {
+        since = raw_ns > 0 ? INT64_MAX : INT64_MIN;
+    }
+    int64_t bend = (int64_t)llround(c->drift * (double)since);
     if (__builtin_add_overflow(raw_ns, c->offset_ns, &t) || __builtin_add_overflow(t, bend, &t)) {
         return raw_ns > 0 ? INT64_MAX : INT64_MIN;
     }

@@ -147,6 +147,9 @@ static marey_status load_scalars(store_file *f, diag *d)
               h5_get_i64(g, "view_start_ns", &m->view_start_ns) && h5_get_i64(g, "view_end_ns", &m->view_end_ns) &&
               get_u64(g, "n_events", &m->n_events) && get_u64(g, "n_links", &m->n_links) &&
               get_u64(g, "n_collectives", &m->n_collectives) && get_u64(g, "n_samples", &m->n_samples);
+    if (ok && !h5_get_i64(g, "clock_pivot_ns", &m->clock_pivot_ns)) {
+        m->clock_pivot_ns = 0; /* a file from before clocks were aligned */
+    }
     marey_status status = ok ? MAREY_OK : h5_fail(d, MAREY_FORMAT, f->path, "damaged: /model lacks an attribute");
     if (g >= 0) {
         (void)H5Gclose(g);

@@ -72,7 +72,7 @@ static const char INTRODUCTION[] =
     "\n"
     "A marey file is plain HDF5 (any version from 1.10 on reads it). The root has the attributes `format` = "
     "\"marey\",\n"
-    "`version` = \"1.0\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `view_start_ns`,\n"
+    "`version` = \"1.0\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `clock_pivot_ns`, `view_start_ns`,\n"
     "`view_end_ns` (where the bulk of the events lies), `n_events`, `n_links`, `n_collectives`, `n_samples`. Every "
     "dataset has the attributes `unit` and `meaning`. A reader accepts any file of its\n"
     "major version; a minor version only adds.\n"

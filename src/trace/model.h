@@ -114,7 +114,9 @@ typedef struct trace_rank {
     uint32_t inferred;         /* INFERRED_* of what was not stated */
     uint32_t first_lane, n_lanes;
     uint32_t group;          /* into groups of the store: 64 ranks each */
-    int64_t clock_offset_ns; /* added to the input's times; 0 while nothing is aligned */
+    /* aligned = raw + offset + round(drift * (raw - model.clock_pivot_ns)), both in epoch ns. The map is monotonic; raw
+     * times come back from it exactly without drift, to 1 ns with it. */
+    int64_t clock_offset_ns; /* 0 while nothing is aligned */
     double clock_drift_ppm;
     int64_t clock_residual_ns;
     uint64_t clock_matched;
@@ -190,6 +192,7 @@ typedef struct trace_model {
     const char *name;       /* of the run: from the folder or file */
     int64_t start_epoch_ns; /* input time of the run's start */
     int64_t duration_ns;
+    int64_t clock_pivot_ns; /* input time at which the ranks' clock offsets hold; see trace_rank.clock_offset_ns */
     int64_t view_start_ns, view_end_ns; /* where the bulk of the events lies: what a first picture shows. Equal to the whole
                                            run unless some events lie years away from the others */
     uint64_t n_events; /* without derived ones */
