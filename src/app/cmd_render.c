@@ -53,11 +53,9 @@ static marey_status draw(const render_job *job, diag *d)
         status = renderer_create(&r, headless_get_proc(), d);
     }
     marey_status opened = opening_end(&o, &s, d);
-    MAREY_TRY(opened);
-    if (h && r) {
-        MAREY_TRY(session_build_complete(s, d));
-        MAREY_TRY(write_frame(s, h, r, job->out, d));
-    }
+    MAREY_TRY(opened != MAREY_OK ? opened : status);
+    MAREY_TRY(session_build_complete(s, d));
+    MAREY_TRY(write_frame(s, h, r, job->out, d));
 fail:
     renderer_destroy(&r);
     headless_destroy(&h);

@@ -155,6 +155,7 @@ def check_render(run_h5, folder):
     with open(again, 'rb') as f:
         check(f.read() == pictures[''], 'the same picture again, byte for byte')
     refused(1, 'nodir', 'render', run_h5, '-o', os.path.join(folder, 'nodir', 'x.png'))
+    refused(1, 'no OpenGL without a window', 'render', run_h5, '-o', again, env={'__EGL_VENDOR_LIBRARY_DIRS': '/nonexistent'})
     bench = json_answer('bench', run_h5, '--json', '--frames', 10, '--size', '640x400')
     for key in ('renderer', 'size', 'script', 'frames', 'floor_ms', 'first_picture_ms', 'first_complete_ms', 'median_ms',
                 'p99_ms', 'max_ms', 'primitives_max', 'draw_calls_max', 'bytes_read', 'bytes_read_max', 'tiles',
