@@ -322,8 +322,8 @@ static void test_flipped(void **state)
         unsigned flips = 1 + (unsigned)prng_below(&g, 4);
         for (unsigned k = 0; k < flips; k++) {
             size_t at = prng_below(&g, n);
-            copy[at] =
-                prng_below(&g, 2) ? (char)prng_next(&g) : (char)((unsigned char)copy[at] ^ (1U << prng_below(&g, 8)));
+            copy[at] = (char)(prng_below(&g, 2) ? (unsigned)prng_next(&g)
+                                                : ((unsigned char)copy[at] ^ (1U << prng_below(&g, 8))));
         }
         n_refused += !try_bytes(path, copy, n);
         free(copy);
