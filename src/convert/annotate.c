@@ -275,7 +275,7 @@ static marey_status annotate_rows(annotation *a)
     source *s = a->s;
     run_merge m;
     run_merge_init(&m, true);
-    run_merge_add(&m, &s->events, 0);
+    run_merge_add(&m, &s->events, 0, NULL, NULL);
     marey_status status = run_merge_start(&m, &s->diag);
     run_cursor *c;
     for (uint64_t n = 0; status == MAREY_OK && (c = run_merge_top(&m)) != NULL; n++) {

@@ -248,8 +248,8 @@ static unsigned worker_count(const conversion *c)
     return c->jobs > WIDE_JOBS ? c->jobs - WIDE_JOBS : 0;
 }
 
-marey_status conversion_run(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
-                            const convert_options *options, convert_summary *summary, diag *d)
+static marey_status run_with_diag(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
+                                  const convert_options *options, convert_summary *summary, diag *d)
 {
     if (n == 0 || n > MAX_SOURCES) {
         return diag_error(d, n ? MAREY_LIMIT : MAREY_ARG, NULL, DIAG_NO_OFFSET,
@@ -279,6 +279,16 @@ marey_status conversion_run(const convert_source *sources, const bool *may_fail,
     pool_destroy(&workers);
     conversion_deinit(c);
     free(c);
+    return status;
+}
+
+marey_status conversion_run(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
+                            const convert_options *options, convert_summary *summary, diag *d)
+{
+    diag unheard;
+    diag_init(&unheard);
+    marey_status status = run_with_diag(sources, may_fail, n, name, options, summary, d ? d : &unheard);
+    diag_deinit(&unheard);
     return status;
 }
 

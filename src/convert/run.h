@@ -79,12 +79,18 @@ bool run_row_before(const run_row *a, const run_row *b);
 
 /* ------------------------------------------------------------------ merging */
 
+/* From a source's clock to the common one; never makes a later time an earlier one. */
+typedef int64_t (*run_clock)(const void *ctx, int64_t t_ns);
+
 typedef struct run_cursor {
     run_set *set;
     uint32_t source; /* what the caller gave */
     uint32_t segment;
-    uint32_t i;      /* row of the segment */
-    run_row *row;    /* the current one */
+    uint32_t i;     /* row of the segment */
+    run_row *row;   /* the current one */
+    int64_t key_ns; /* its start on the common clock */
+    run_clock clock;
+    const void *clock_ctx;
     run_row *buffer; /* of a segment in the scratch file */
     uint32_t buffer_first, buffer_n, buffer_cap;
     bool dirty;
@@ -104,8 +110,9 @@ typedef struct run_merge {
 /** @param write_back  rows are changed by the caller and stay so */
 void run_merge_init(run_merge *m, bool write_back);
 void run_merge_deinit(run_merge *m);
-/** Take part. The set must not change until the end. */
-void run_merge_add(run_merge *m, run_set *set, uint32_t source);
+/** Take part. The set must not change until the end. @param clock  how its times compare with the others'; NULL: as
+ * they are */
+void run_merge_add(run_merge *m, run_set *set, uint32_t source, run_clock clock, const void *clock_ctx);
 marey_status run_merge_start(run_merge *m, diag *d);
 /** The cursor whose row is next, or NULL at the end. */
 static inline run_cursor *run_merge_top(const run_merge *m)

@@ -30,10 +30,11 @@ void run_merge_deinit(run_merge *m)
     run_merge_init(m, false);
 }
 
-void run_merge_add(run_merge *m, run_set *set, uint32_t source)
+void run_merge_add(run_merge *m, run_set *set, uint32_t source, run_clock clock, const void *clock_ctx)
 {
     for (size_t i = 0; i < set->n_chains; i++) {
-        run_cursor c = {.set = set, .source = source, .segment = set->chains[i].head};
+        run_cursor c = {
+            .set = set, .source = source, .segment = set->chains[i].head, .clock = clock, .clock_ctx = clock_ctx};
         VEC_PUSH(m->cursors, m->n_cursors, m->cap_cursors, c);
     }
 }
@@ -94,12 +95,20 @@ static marey_status advance(const run_merge *m, run_cursor *c, bool *end, diag *
     return load(m, c, d);
 }
 
+static void set_key(run_cursor *c)
+{
+    c->key_ns = c->clock ? c->clock(c->clock_ctx, c->row->start_ns) : c->row->start_ns;
+}
+
 static bool before(const run_merge *m, uint32_t a, uint32_t b)
 {
     const run_cursor *ca = &m->cursors[a];
     const run_cursor *cb = &m->cursors[b];
-    if (ca->row->start_ns != cb->row->start_ns || ca->row->dur_ns != cb->row->dur_ns) {
-        return run_row_before(ca->row, cb->row);
+    if (ca->key_ns != cb->key_ns) {
+        return ca->key_ns < cb->key_ns;
+    }
+    if (ca->row->dur_ns != cb->row->dur_ns) {
+        return ca->row->dur_ns > cb->row->dur_ns;
     }
     if (ca->source != cb->source) {
         return ca->source < cb->source;
@@ -140,6 +149,7 @@ marey_status run_merge_start(run_merge *m, diag *d)
         if (status != MAREY_OK) {
             return status;
         }
+        set_key(&m->cursors[i]);
         m->heap[i] = (uint32_t)i;
     }
     for (size_t i = m->n_heap / 2; i-- > 0;) {
@@ -157,6 +167,8 @@ marey_status run_merge_next(run_merge *m, diag *d)
     }
     if (end) {
         m->heap[0] = m->heap[--m->n_heap];
+    } else {
+        set_key(&m->cursors[m->heap[0]]);
     }
     if (m->n_heap > 1) {
         sift_down(m, 0);

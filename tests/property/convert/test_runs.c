@@ -99,7 +99,7 @@ static void check_pass(trial *t, bool write)
     run_merge m;
     run_merge_init(&m, write);
     for (uint32_t s = 0; s < 3; s++) {
-        run_merge_add(&m, &t->sets[s], s);
+        run_merge_add(&m, &t->sets[s], s, NULL, NULL);
     }
     assert_int_equal(run_merge_start(&m, NULL), MAREY_OK);
     size_t i = 0;
