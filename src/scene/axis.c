@@ -6,7 +6,7 @@
 
 #include "scene/internal.h"
 
-static const double TICK_APART_DP = 96, TICK_LEAST_DP = 64;
+static const double TICK_APART_DP = 84, TICK_LEAST_DP = 64;
 
 typedef struct tick_plan {
     double step_ns, minor_ns;

@@ -122,7 +122,7 @@ void bands_match(const scene *s, const instance_list *l, marey_cache *m)
         }
         bool outside = (a->x1 < left && b->x1 < left) || (a->x0 > right && b->x0 > right);
         if (!outside) {
-            band k = {a->row, a->e.klass, a->outlier || b->outlier, a->x0, a->x1, b->x0, b->x1};
+            band k = {a->row, a->e.klass, a->outlier || b->outlier, a->x0, a->x1, b->x0, b->x1, a->e.row};
             VEC_PUSH(m->bands, m->n_bands, m->cap_bands, k);
         }
     }
@@ -199,17 +199,6 @@ static void bound_count(scene *s, marey_cache *m)
 
 /* ------------------------------------------------------------------ waiting */
 
-static draw_cell *strip_cells(const scene *s, const rect *strip)
-{
-    for (size_t i = 0; i < s->l->n_strips; i++) {
-        const draw_strip *d = &s->l->strips[i];
-        if (d->layer == LAYER_DATA && d->r.y == strip->y && d->r.x == strip->x && d->r.h == strip->h) {
-            return s->l->cells + d->first_cell;
-        }
-    }
-    return NULL;
-}
-
 static void pale_columns(scene *s, const instance *i, int64_t until_ns, draw_cell *cells)
 {
     int64_t a = column_of(&s->src.grid, (double)i->e.start_ns);
@@ -233,8 +222,7 @@ static void draw_waits(scene *s, const instance_list *l)
         }
         for (size_t k = i; n > 1 && l->items[i].e.klass == CLASS_COLLECTIVE && k < i + n; k++) {
             const instance *it = &l->items[k];
-            rect strip = row_strip_rect(s, &s->tree.rows[s->first_visible + it->row]);
-            draw_cell *cells = it->e.start_ns < latest ? strip_cells(s, &strip) : NULL;
+            draw_cell *cells = it->e.start_ns < latest ? row_strip_cells(s, s->first_visible + it->row) : NULL;
             if (cells) {
                 pale_columns(s, it, latest, cells);
             }
@@ -283,4 +271,25 @@ void bands_draw(scene *s, marey_cache *m, double strength)
     }
     s->frame.n_bands = m->n_bands;
     s->frame.n_outliers = outliers;
+}
+
+uint64_t bands_at(const scene *s, double x, double y)
+{
+    const marey_cache *m = s->v.layout == LAYOUT_MAREY ? s->marey : NULL;
+    for (size_t i = m ? m->n_bands : 0; i-- > 0;) {
+        const band *b = &m->bands[i];
+        if (s->first_visible + b->pair + 1 >= s->tree.n_rows) {
+            continue;
+        }
+        const scene_row *upper = &s->tree.rows[s->first_visible + b->pair];
+        rect above = row_strip_rect(s, upper);
+        double y0 = (double)(above.y + above.h);
+        double y1 = (double)row_strip_rect(s, upper + 1).y;
+        double part = y1 > y0 ? (y - y0) / (y1 - y0) : -1;
+        bool in_rows = part >= 0 && part <= 1;
+        if (in_rows && x >= b->x0 + (b->x2 - b->x0) * part && x <= b->x1 + (b->x3 - b->x1) * part) {
+            return b->event_row;
+        }
+    }
+    return UINT64_MAX;
 }

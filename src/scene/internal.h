@@ -286,6 +286,7 @@ struct scene {
     diag *d;
     size_t first_visible, end_visible; /* rows */
     double scroll;                     /* px */
+    uint32_t *row_cells; /* [visible rows] first cell of each row's strip in the draw list; NO_ID: none of its own */
     command_area commands[MAX_COMMANDS];
     size_t n_commands;
     hover_state hover;
@@ -375,7 +376,13 @@ row_raster *raster_group(scene *s, const scene_row *row);
 /* timeline.c */
 void draw_rows(scene *s);
 rect row_strip_rect(const scene *s, const scene_row *row); /* px, in the frame */
-void draw_wide_labels(scene *s, const row_raster *r, rect strip);
+/** Cells of a visible row's strip in the draw list, to be marked on the way; NULL: it has none of its own. */
+draw_cell *row_strip_cells(const scene *s, size_t row);
+void draw_wide_labels(scene *s, size_t row);
+/** Where a label that begins at column `from` has to end, at `to` the latest: before waiting turns into working. */
+uint32_t label_end(const draw_cell *cells, uint32_t from, uint32_t to);
+/** What a label on top of these cells is written in. */
+rgba label_colour_on(const scene *s, uint8_t klass, const draw_cell *cell);
 
 /** A name as blocks show it: without "void", template arguments and parameters. */
 void short_name(const char *name, char *out, size_t cap);

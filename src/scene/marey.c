@@ -224,6 +224,28 @@ static bool shows_class(scene *s, const scene_row *row, float x0, float x1, uint
     return others * 16 <= to - from;
 }
 
+/* In the block from x0 to x1. @return whether there was room and the block shows there */
+static bool put_block_label(scene *s, const instance *k, marey_level level, rect strip, float x0, float x1)
+{
+    size_t row = s->first_visible + k->row;
+    char text[112];
+    block_label(s, &k->e, level, (double)(x1 - x0), text, sizeof text);
+    float pad = fminf(px(s, 6), (x1 - x0) * 0.12F);
+    rect box = {x0 + pad, strip.y, x1 - x0 - 2 * pad, strip.h};
+    const draw_cell *cells = row_strip_cells(s, row);
+    uint32_t at = (uint32_t)(box.x - s->m.plot.x);
+    if (cells) {
+        box.w = fminf(box.w, (float)(label_end(cells, at, at + (uint32_t)box.w) - at));
+    }
+    float width = width_of(s, FACE_SANS_MEDIUM, 11, text);
+    bool covered = !shows_class(s, &s->tree.rows[row], x0 + 1, fminf(box.x + width, x1), k->e.klass);
+    if ((box.w < px(s, 64) && width > box.w) || covered) {
+        return false;
+    }
+    rgba c = label_colour_on(s, k->e.klass, cells ? &cells[at] : NULL);
+    return put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, box, TEXT_LEFT, c, text) > 0;
+}
+
 static void draw_derived_labels(scene *s, const instance_list *l, marey_level level)
 {
     float from = 0;
@@ -238,18 +260,7 @@ static void draw_derived_labels(scene *s, const instance_list *l, marey_level le
         if (x1 - x0 < px(s, 26) || x0 < from || strip.h < px(s, 12) || !text_fits_in(s, strip, s->m.plot)) {
             continue;
         }
-        char text[112];
-        block_label(s, &k->e, level, (double)(x1 - x0), text, sizeof text);
-        float pad = fminf(px(s, 6), (x1 - x0) * 0.12F);
-        rect box = {x0 + pad, strip.y, x1 - x0 - 2 * pad, strip.h};
-        rgba on = s->t->data[k->e.klass % PALETTE_SIZE];
-        float width = width_of(s, FACE_SANS_MEDIUM, 11, text);
-        const scene_row *in = &s->tree.rows[s->first_visible + k->row];
-        if ((box.w < px(s, 64) && width > box.w) || !shows_class(s, in, x0 + 1, fminf(box.x + width, x1), k->e.klass)) {
-            continue;
-        }
-        (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, box, TEXT_LEFT, theme_label_colour(s->t, on), text);
-        from = x1;
+        from = put_block_label(s, k, level, strip, x0, x1) ? x1 : from;
     }
 }
 
@@ -281,6 +292,24 @@ void marey_free(marey_cache **m)
     }
 }
 
+static int by_place(const void *pa, const void *pb)
+{
+    const instance *a = pa;
+    const instance *b = pb;
+    if (a->row != b->row) {
+        return a->row < b->row ? -1 : 1;
+    }
+    return a->x0 < b->x0 ? -1 : a->x0 > b->x0;
+}
+
+/* Along each row, as labels are set. */
+static void sort_by_place(instance_list *l)
+{
+    if (l->n > 1) {
+        qsort(l->items, l->n, sizeof *l->items, by_place);
+    }
+}
+
 static void draw_level(scene *s, marey_cache *m, marey_level level, double strength)
 {
     collect_level(s, level, &m->list);
@@ -289,10 +318,11 @@ static void draw_level(scene *s, marey_cache *m, marey_level level, double stren
         draw_derived_blocks(s, &m->list, strength, false);
         draw_derived_blocks(s, &m->list, strength, true);
     }
-    if (derived && strength > 0.5) {
-        draw_derived_labels(s, &m->list, level); /* before bands_draw sorts the list */
-    }
     bands_draw(s, m, strength);
+    if (derived && strength > 0.5) {
+        sort_by_place(&m->list);
+        draw_derived_labels(s, &m->list, level); /* after the bands have told which parts only wait */
+    }
 }
 
 void marey_draw(scene *s)
@@ -313,7 +343,7 @@ void marey_draw(scene *s)
         const scene_row *row = &s->tree.rows[i];
         rect strip = row_strip_rect(s, row);
         if (row->kind != ROW_GROUP && row->kind != ROW_COUNTER && strip.h >= px(s, 11)) {
-            draw_wide_labels(s, raster_row(s, row), strip);
+            draw_wide_labels(s, i);
         }
     }
     draw_pop_clip(s->l);

@@ -25,6 +25,7 @@ typedef struct band {
     uint8_t klass;
     bool outlier;
     double x0, x1, x2, x3;
+    uint64_t event_row; /* of the upper instance */
 } band;
 
 typedef struct marey_cache {
@@ -37,6 +38,8 @@ typedef struct marey_cache {
     size_t n_bands, cap_bands;
 } marey_cache;
 
+/** The event of the band at a point of the last frame, drawn last first; UINT64_MAX: none. */
+uint64_t bands_at(const scene *s, double x, double y);
 bool is_band_row(const scene *s, const scene_row *row);
 
 /* bands.c. The list is sorted by (key, row) on the way. */

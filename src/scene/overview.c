@@ -7,7 +7,7 @@
 
 #include "scene/internal.h"
 
-enum { NUMBERS_DP = 14 };
+enum { NUMBERS_DP = 14, EVENT_BLOCKS = 8 /* up to which events are summed where the bins are too wide */ };
 
 typedef struct summing {
     scene *s;
@@ -41,6 +41,17 @@ static void spread(const summing *k, double t0, double bin, uint8_t klass, float
     }
 }
 
+static void note_severity(const summing *k, double t0, double bin, uint8_t severity)
+{
+    int64_t a = severity > 0 ? column_of(&k->grid, t0) : 1;
+    int64_t b = severity > 0 ? column_of(&k->grid, t0 + bin) : 0;
+    for (int64_t i = a < 0 ? 0 : a; i <= b && i < (int64_t)k->grid.n; i++) {
+        if (time_edge(&k->grid, i) < t0 + bin && k->severity[i] < severity) {
+            k->severity[i] = severity;
+        }
+    }
+}
+
 static void sum_tile_row(const summing *k, const cache_tile *tile, uint32_t row, double bin, double n_ranks)
 {
     uint32_t width = TILE_BINS[tile->key.r];
@@ -57,10 +68,7 @@ static void sum_tile_row(const summing *k, const cache_tile *tile, uint32_t row,
                 spread(k, t, bin, p, (float)(n_ranks * share / 255.0));
             }
         }
-        int64_t column = column_of(&k->grid, t + bin / 2);
-        if (column >= 0 && column < (int64_t)k->grid.n && tile->cells[at].severity > k->severity[column]) {
-            k->severity[column] = tile->cells[at].severity;
-        }
+        note_severity(k, t, bin, tile->cells[at].severity);
     }
 }
 
@@ -123,7 +131,8 @@ static void sum_group(summing *k, uint32_t group)
     scene *s = k->s;
     store_group_info g = store_group_at(s->file, group);
     double end = (double)s->model->duration_ns;
-    if (g.n_levels[R_EIGHT] == 0) {
+    bool coarse = (double)g.bin0_ns[R_EIGHT] > k->grid.step_ns && g.n_blocks <= EVENT_BLOCKS;
+    if (g.n_levels[R_EIGHT] == 0 || coarse) {
         sum_events(k, group, &g, 0, end);
         return;
     }
@@ -289,7 +298,8 @@ static void draw_severity(scene *s, rect bars)
     float last = -1e9F;
     for (uint32_t i = 0; i < s->overview.n; i++) {
         float x = bars.x + (float)i + 0.5F;
-        if (s->overview.severity[i] < SEVERITY_ERROR || x - last < px(s, 10)) {
+        bool begins = i == 0 || s->overview.severity[i] > s->overview.severity[i - 1];
+        if (s->overview.severity[i] < SEVERITY_ERROR || !begins || x - last < px(s, 10)) {
             continue;
         }
         float w = px(s, 3.5);

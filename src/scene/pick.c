@@ -1,7 +1,7 @@
 /* What lies at a point of the last frame, and the exact event under the pointer. */
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/marey.h"
 
 enum { HOVER_BLOCKS = 3 };
 
@@ -143,6 +143,11 @@ static scene_pick pick_plot(scene *s, double x, double y, scene_pick p)
     const scene_row *row = &s->tree.rows[i];
     p.row = (uint32_t)i;
     p.kind = PICK_ROW;
+    p.event_row = bands_at(s, x, y);
+    if (p.event_row != UINT64_MAX) {
+        p.kind = PICK_BAND;
+        return p;
+    }
     const row_raster *r = kept_raster(s, row);
     uint32_t column = (uint32_t)(x - (double)s->m.plot.x);
     rect strip = row_strip_rect(s, row);

@@ -11,7 +11,8 @@ static const height_rule rules[] = {
     [ROW_TRACK] = {0.75, 13, 40}, [ROW_COUNTER] = {1.3, 22, 90},
 };
 
-static const double GROUP_GAP_DP = 8; /* between an open group and the next one */
+static const double OPEN_RANK_DP = 15; /* it heads its lanes: its name must fit */
+static const double GROUP_GAP_DP = 8;  /* between an open group and the next one */
 static const double LOWEST_UNIT_DP = 1.0 / 64;
 
 double rank_unit_default_dp(view_layout layout)
@@ -22,7 +23,8 @@ double rank_unit_default_dp(view_layout layout)
 static double row_height_dp(const scene_row *row, double unit_dp)
 {
     const height_rule *rule = &rules[row->kind];
-    return fmin(fmax(rule->share * unit_dp, rule->min_dp), rule->max_dp);
+    double least = row->kind == ROW_RANK && row->is_open ? OPEN_RANK_DP : rule->min_dp;
+    return fmin(fmax(rule->share * unit_dp, least), rule->max_dp);
 }
 
 static double gap_before_dp(const scene *s, size_t i, double unit_dp)

@@ -159,7 +159,9 @@ static void finish_cells(scene *s, const accumulator *a, row_raster *out)
         c.flags |= a->count[i] > 1 ? CELL_MORE : 0;
         if (a->severity[i] > 0) {
             c.flags |= CELL_SEVERE;
-            add_mark(s, out, i, a->severity[i]);
+            if (i == 0 || a->severity[i] > a->severity[i - 1]) {
+                add_mark(s, out, i, a->severity[i]); /* where it begins: one event, one mark */
+            }
         }
         out->cells[i] = c;
     }

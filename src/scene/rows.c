@@ -113,7 +113,9 @@ static void sort_ranks(scene *s)
         keys[r] = order_of(s, r);
     }
     qsort(keys, n, sizeof *keys, by_order);
-    qsort(t->groups, t->n_groups, sizeof *t->groups, by_group_order);
+    if (t->n_groups > 1) {
+        qsort(t->groups, t->n_groups, sizeof *t->groups, by_group_order);
+    }
     uint32_t g = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
         t->group_ranks[i] = keys[i].rank;
@@ -490,7 +492,9 @@ void scene_open_all(scene *s, int depth)
     if (!t->made) {
         tree_update(s);
     }
-    memset(t->open_groups, depth >= 1 ? OPEN_YES : OPEN_NO, t->cap_open_groups);
+    if (t->cap_open_groups > 0) {
+        memset(t->open_groups, depth >= 1 ? OPEN_YES : OPEN_NO, t->cap_open_groups);
+    }
     memset(t->open_ranks, depth >= 2 ? OPEN_YES : OPEN_NO, s->model->n_ranks);
     memset(t->open_lanes, depth >= 3 ? OPEN_YES : OPEN_NO, s->model->n_lanes);
     make_rows(s);

@@ -231,6 +231,7 @@ static void reduce(scene *s, const gather *k, row_raster *out)
     raster_store *store = &s->rasters;
     store->n_mixed = 0;
     VEC_RESERVE(store->mixed, store->cap_mixed, out->n);
+    uint8_t before = 0;
     for (uint32_t i = 0; i < out->n; i++) {
         uint8_t severity;
         if (!reduce_simple(k->bins, m->ranges[i], m->middle_weight, &out->cells[i], &severity)) {
@@ -244,9 +245,10 @@ static void reduce(scene *s, const gather *k, row_raster *out)
             }
             severity = c.severity;
         }
-        if (severity > 0) {
-            add_mark(s, out, i, severity);
+        if (severity > before) {
+            add_mark(s, out, i, severity); /* where it begins */
         }
+        before = severity;
     }
 }
 

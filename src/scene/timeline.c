@@ -28,6 +28,12 @@ rect row_strip_rect(const scene *s, const scene_row *row)
 
 /* ------------------------------------------------------------------ strips */
 
+draw_cell *row_strip_cells(const scene *s, size_t row)
+{
+    uint32_t first = s->row_cells[row - s->first_visible];
+    return first == NO_ID ? NULL : s->l->cells + first;
+}
+
 /* Gaps of less than a twentieth of a column are noise on the bars' tops, not gaps: such a column is drawn full. */
 static void put_strip(scene *s, rect r, const draw_cell *cells, uint32_t n)
 {
@@ -56,8 +62,9 @@ static void flag_selected(scene *s, draw_cell *cells, const row_raster *r)
     }
 }
 
-static void draw_strip_row(scene *s, const scene_row *row)
+static void draw_strip_row(scene *s, size_t index)
 {
+    const scene_row *row = &s->tree.rows[index];
     rect r = row_strip_rect(s, row);
     if (row->h >= 4) {
         draw_rect(s->l, LAYER_GROUND, r, s->t->row);
@@ -71,6 +78,7 @@ static void draw_strip_row(scene *s, const scene_row *row)
         return;
     }
     const row_raster *strip = raster_row(s, row);
+    s->row_cells[index - s->first_visible] = (uint32_t)s->l->n_cells;
     put_strip(s, r, strip->cells, strip->n);
     flag_selected(s, s->l->cells + s->l->n_cells - strip->n, strip);
     s->frame.complete = s->frame.complete && strip->complete;
@@ -257,8 +265,40 @@ static bool worth_cutting(scene *s, const char *text, float room)
     return room >= px(s, 64) || width_of(s, FACE_SANS, LABEL_SIZE_DP, text) <= room;
 }
 
-void draw_wide_labels(scene *s, const row_raster *r, rect strip)
+uint32_t label_end(const draw_cell *cells, uint32_t from, uint32_t to)
 {
+    uint32_t i = from;
+    while (i < to && cells[i].alpha == cells[from].alpha) {
+        i++;
+    }
+    return i;
+}
+
+rgba label_colour_on(const scene *s, uint8_t klass, const draw_cell *cell)
+{
+    return cell && cell->alpha < 200 ? s->t->text : theme_label_colour(s->t, s->t->data[klass % PALETTE_SIZE]);
+}
+
+static void draw_event_label(scene *s, const wide_event *w, rect box, const draw_cell *cells)
+{
+    char name[256];
+    short_name(s->model->names[w->e.name].text, name, sizeof name);
+    uint32_t at = (uint32_t)(box.x - s->m.plot.x);
+    if (cells) {
+        box.w = fminf(box.w, (float)(label_end(cells, at, at + (uint32_t)box.w) - at));
+    }
+    if (worth_cutting(s, name, box.w)) {
+        const draw_cell *under = cells ? &cells[at] : NULL;
+        rgba c = label_colour_on(s, w->e.klass, under);
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, LABEL_SIZE_DP, box, TEXT_LEFT, c, name);
+    }
+}
+
+void draw_wide_labels(scene *s, size_t row)
+{
+    const row_raster *r = raster_row(s, &s->tree.rows[row]);
+    rect strip = row_strip_rect(s, &s->tree.rows[row]);
+    const draw_cell *cells = row_strip_cells(s, row);
     float from = s->m.plot.x;
     float pad = px(s, 5);
     if (!text_fits_in(s, strip, s->m.plot)) {
@@ -267,16 +307,9 @@ void draw_wide_labels(scene *s, const row_raster *r, rect strip)
     for (size_t i = 0; i < r->n_wide; i++) {
         const wide_event *w = &r->wide[i];
         label_box b;
-        if (!label_room(s, w, from, &b) || !owns_columns(s, r, w, b)) {
-            continue;
-        }
-        rect box = {b.x0 + pad, strip.y, b.x1 - b.x0 - 2 * pad, strip.h};
-        rgba on = s->t->data[w->e.klass % PALETTE_SIZE];
-        char name[256];
-        short_name(s->model->names[w->e.name].text, name, sizeof name);
-        if (worth_cutting(s, name, box.w)) {
-            (void)put_text(s, LAYER_MARKS, FACE_SANS, LABEL_SIZE_DP, box, TEXT_LEFT, theme_label_colour(s->t, on),
-                           name);
+        if (label_room(s, w, from, &b) && owns_columns(s, r, w, b)) {
+            rect box = {b.x0 + pad, strip.y, b.x1 - b.x0 - 2 * pad, strip.h};
+            draw_event_label(s, w, box, cells);
             from = b.x1;
         }
     }
@@ -293,7 +326,7 @@ static void draw_all_labels(scene *s)
             continue;
         }
         size_t before = s->l->n_runs;
-        draw_wide_labels(s, raster_row(s, row), strip);
+        draw_wide_labels(s, i);
         size_t used = s->l->n_runs - before;
         budget -= used < budget ? used : budget;
     }
@@ -302,6 +335,9 @@ static void draw_all_labels(scene *s)
 void draw_rows(scene *s)
 {
     line_state line = {.y = -1, .last_group = NO_ID};
+    size_t n = s->end_visible - s->first_visible;
+    s->row_cells = arena_alloc(&s->scratch, n * sizeof *s->row_cells + 1);
+    memset(s->row_cells, 0xFF, n * sizeof *s->row_cells);
     draw_push_clip(s->l, s->m.plot);
     for (size_t i = s->first_visible; i < s->end_visible; i++) {
         const scene_row *row = &s->tree.rows[i];
@@ -310,7 +346,7 @@ void draw_rows(scene *s)
         } else if (row->h < 1.5 && row->kind != ROW_GROUP) {
             draw_thin_row(s, row, &line);
         } else {
-            draw_strip_row(s, row);
+            draw_strip_row(s, i);
         }
     }
     if (s->v.layout == LAYOUT_TIMELINE) {

@@ -1,6 +1,7 @@
 /*
- * Runs for tests, written by hand or at random: a model and a list of events that stay in memory for brute force, and are
- * written to a file by the store's writer. Lanes are added rank after rank; events in any order (one track's must not overlap).
+ * Runs for tests, written by hand or at random: a model and a list of events that stay in memory for brute force, and
+ * are written to a file by the store's writer. Lanes are added rank after rank; events in any order (one track's must
+ * not overlap).
  */
 #ifndef TESTS_HELP_SMALL_RUN_H
 #define TESTS_HELP_SMALL_RUN_H
@@ -57,7 +58,8 @@ static inline uint32_t small_lane(small_run *r, trace_kind kind, const char *nam
 {
     trace_model *m = &r->m;
     uint32_t rank = (uint32_t)(m->n_ranks - 1);
-    trace_lane l = {.rank = rank, .thread = NO_ID, .kind = kind, .first_track = (uint32_t)m->n_tracks, .n_tracks = depth};
+    trace_lane l = {
+        .rank = rank, .thread = NO_ID, .kind = kind, .first_track = (uint32_t)m->n_tracks, .n_tracks = depth};
     l.name = arena_strndup(&m->mem, name, strlen(name));
     if (!kind_is_derived(kind)) {
         trace_thread t = {.rank = rank, .pid = "1", .tid = "1", .process_name = "", .name = l.name};

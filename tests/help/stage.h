@@ -1,4 +1,5 @@
-/* A scene over a small run: file, cache on the calling thread, fonts, draw list. Built frame by frame until complete. */
+/* A scene over a small run: file, cache on the calling thread, fonts, draw list. Built frame by frame until complete.
+ */
 #ifndef TESTS_HELP_STAGE_H
 #define TESTS_HELP_STAGE_H
 

@@ -71,7 +71,8 @@ void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks
     }
     qsort(spans, n, sizeof *spans, compare_ints);
     for (uint32_t i = 0; i < g->n; i++) {
-        out[i].busy = union_in((const int64_t(*)[2])spans, n, time_edge(g, i), time_edge(g, (int64_t)i + 1)) / g->step_ns;
+        out[i].busy =
+            union_in((const int64_t(*)[2])spans, n, time_edge(g, i), time_edge(g, (int64_t)i + 1)) / g->step_ns;
     }
     free(spans);
 }

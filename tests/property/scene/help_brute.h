@@ -6,22 +6,23 @@
 #include "scene/internal.h"
 
 typedef struct brute_column {
-    uint64_t count;      /* events that meet it */
-    double busy;         /* share of the union */
+    uint64_t count; /* events that meet it */
+    double busy;    /* share of the union */
     double share[CLASS_COUNT];
     bool touches[CLASS_COUNT];
     uint8_t severity;
 } brute_column;
 
 /* `n` columns over [t0, t1); edges as the contract of time_edge() says. */
-void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g, brute_column *out);
+void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
+                   brute_column *out);
 /** The class with the most time; ties: the lowest; CELL_EMPTY: none. *margin: its lead over the next. */
 uint8_t brute_class(const brute_column *c, double *margin);
 /** Does any event of the tracks meet [t0, t1)? A zero-length event meets the interval that holds its start. */
 bool brute_any(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, double t0, double t1);
 
-/* A random run: ranks of two device lanes (disjoint events each; the lanes overlap) and a CPU lane of nested depth 3, with
- * zero-length events, long ones, gaps, severities. */
+/* A random run: ranks of two device lanes (disjoint events each; the lanes overlap) and a CPU lane of nested depth 3,
+ * with zero-length events, long ones, gaps, severities. */
 void brute_random_run(small_run *r, prng *p, uint32_t n_ranks, uint32_t per_track, int64_t mean_ns);
 
 #endif

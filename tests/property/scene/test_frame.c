@@ -1,8 +1,8 @@
 /*
- * Contract: at every window size from 640 x 400 to 3840 x 2160 and scale 1 to 3 no text is cut by the frame or its panel, no two
- * texts of one panel overlap, the parts of the frame do not overlap; what a frame draws is bounded by its pixels, not by the
- * events; the same view gives the same list; picking finds what was drawn; a tooltip stays inside the frame and says exact
- * numbers.
+ * Contract: at every window size from 640 x 400 to 3840 x 2160 and scale 1 to 3 no text is cut by the frame or its
+ * panel, no two texts of one panel overlap, the parts of the frame do not overlap; what a frame draws is bounded by its
+ * pixels, not by the events; the same view gives the same list; picking finds what was drawn; a tooltip stays inside
+ * the frame and says exact numbers.
  */
 #include "cm.h"
 
@@ -14,8 +14,8 @@
 static const struct {
     int w, h;
     double scale;
-} sizes[] = {{640, 400, 1},   {800, 600, 1},   {1024, 768, 1.25}, {1280, 720, 1},   {1280, 800, 2}, {1366, 768, 1.5}, {1600, 900, 3},
-             {1920, 1080, 1}, {1920, 1080, 2}, {2560, 1440, 1},   {3840, 2160, 2}, {3840, 2160, 3}};
+} sizes[] = {{640, 400, 1},  {800, 600, 1},   {1024, 768, 1.25}, {1280, 720, 1},  {1280, 800, 2},  {1366, 768, 1.5},
+             {1600, 900, 3}, {1920, 1080, 1}, {1920, 1080, 2},   {2560, 1440, 1}, {3840, 2160, 2}, {3840, 2160, 3}};
 
 static void names_run(small_run *r, prng *p)
 {
@@ -66,7 +66,8 @@ static void check_texts(const draw_list *l)
 
 static bool apart(rect a, rect b)
 {
-    return a.w <= 0 || b.w <= 0 || a.h <= 0 || b.h <= 0 || a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y;
+    return a.w <= 0 || b.w <= 0 || a.h <= 0 || b.h <= 0 || a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y ||
+           b.y + b.h <= a.y;
 }
 
 static void check_parts(const stage *g)
@@ -202,7 +203,8 @@ static void picking_finds_what_was_drawn(void **state)
             assert_int_equal(truth->start_ns, e.start_ns);
         } else { /* in the same column at least */
             double step = g.scene->src.grid.step_ns;
-            assert_true((double)e.start_ns <= at.time_ns + step && (double)(e.start_ns + e.dur_ns) >= at.time_ns - step);
+            assert_true((double)e.start_ns <= at.time_ns + step &&
+                        (double)(e.start_ns + e.dur_ns) >= at.time_ns - step);
         }
     }
     print_message("picked %zu events, %zu cells\n", events, cells);
@@ -231,9 +233,11 @@ static void a_tooltip_says_exact_numbers(void **state)
     (void)small_name(&r, "add", CLASS_COMPUTE, KIND_COMPUTE);
     (void)small_rank(&r, -1, "host");
     uint32_t track = small_lane(&r, KIND_COMPUTE, "stream 7", 1);
-    small_put(&r, (small_event){track, 1000000, 602640127, 0, 3, CLASS_MATMUL, 0, "{\"grid\":[4,1,1],\"note\":\"a, \\\"b\\\"\"}"});
+    small_put(&r, (small_event){track, 1000000, 602640127, 0, 3, CLASS_MATMUL, 0,
+                                "{\"grid\":[4,1,1],\"note\":\"a, \\\"b\\\"\"}"});
     for (uint32_t i = 0; i < 40; i++) { /* within one column: 40 events of 1000 ns, busy 40 000 ns */
-        small_put(&r, (small_event){track, 700000000 + 2000 * (int64_t)i, i == 7 ? 1500 : 1000, 1, i, CLASS_COMPUTE, 0, NULL});
+        small_put(&r, (small_event){track, 700000000 + 2000 * (int64_t)i, i == 7 ? 1500 : 1000, 1, i, CLASS_COMPUTE, 0,
+                                    NULL});
     }
     small_put(&r, (small_event){track, 1000000000, 500, 1, 99, CLASS_COMPUTE, SEVERITY_LOST | EVENT_UNFINISHED, NULL});
     assert_int_equal(stage_open(&g, &r, 1200, 700), MAREY_OK);
@@ -243,14 +247,18 @@ static void a_tooltip_says_exact_numbers(void **state)
     g.in.cursor_y = (double)(strip.y + strip.h / 2);
     g.in.cursor_x = floor(x_of(g.scene, 300e6)) + 0.5;
     assert_true(stage_settle(&g) > 0);
-    assert_true(says(&g.list, "602.640\xE2\x80\x89" "127 ms"));
+    assert_true(says(&g.list, "602.640\xE2\x80\x89"
+                              "127 ms"));
     assert_true(says(&g.list, "void gemm<float>(int, float*)"));
     assert_true(says(&g.list, "[4,1,1]"));
     assert_true(says(&g.list, "occurrence 3") || !says(&g.list, "step"));
     g.in.cursor_x = floor(x_of(g.scene, 700.04e6)) + 0.5;
     assert_true(stage_settle(&g) > 0);
     assert_true(says(&g.list, "40 events"));
-    assert_true(says(&g.list, "1.500 \xC2\xB5s") || says(&g.list, "1\xE2\x80\x89" "500 ns") || says(&g.list, "1.500"));
+    assert_true(says(&g.list, "1.500 \xC2\xB5s") ||
+                says(&g.list, "1\xE2\x80\x89"
+                              "500 ns") ||
+                says(&g.list, "1.500"));
     stage_close(&g);
     small_free(&r);
 }
@@ -258,8 +266,10 @@ static void a_tooltip_says_exact_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_cut_at_any_size),   cmocka_unit_test(the_list_is_bounded_and_repeats),
-        cmocka_unit_test(picking_finds_what_was_drawn), cmocka_unit_test(a_tooltip_says_exact_numbers),
+        cmocka_unit_test(nothing_is_cut_at_any_size),
+        cmocka_unit_test(the_list_is_bounded_and_repeats),
+        cmocka_unit_test(picking_finds_what_was_drawn),
+        cmocka_unit_test(a_tooltip_says_exact_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

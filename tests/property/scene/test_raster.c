@@ -1,11 +1,11 @@
 /*
  * Contract (design: "what the picture promises", 1 to 5 and 8), for random runs, windows, widths and offsets:
- *   from events: a column of a row is inked if and only if an event of the row meets its half-open range (a zero-length event
- *   inks one column); its occupancy is the union of busy time to 1/255; its class is the one with the most time (ties: the
- *   lowest); several events and a severity are flagged;
- *   from tiles: no column that an event meets is empty, and a column without any lies next to one by less than one bin;
- *   occupancy differs by no more than what the partial bins at the column's two edges hold;
- *   the same range at another width inks the same events; a nanosecond keeps its place at the end of a run of 48 hours.
+ *   from events: a column of a row is inked if and only if an event of the row meets its half-open range (a zero-length
+ * event inks one column); its occupancy is the union of busy time to 1/255; its class is the one with the most time
+ * (ties: the lowest); several events and a severity are flagged; from tiles: no column that an event meets is empty,
+ * and a column without any lies next to one by less than one bin; occupancy differs by no more than what the partial
+ * bins at the column's two edges hold; the same range at another width inks the same events; a nanosecond keeps its
+ * place at the end of a run of 48 hours.
  */
 #include "cm.h"
 
@@ -76,7 +76,8 @@ static void events_are_drawn_exactly(void **state)
     for (int k = 0; k < 12; k++) {
         small_run r;
         stage g;
-        brute_random_run(&r, &p, 1 + (uint32_t)prng_below(&p, 5), 20 + (uint32_t)prng_below(&p, 400), 50 + (int64_t)prng_below(&p, 5000));
+        brute_random_run(&r, &p, 1 + (uint32_t)prng_below(&p, 5), 20 + (uint32_t)prng_below(&p, 400),
+                         50 + (int64_t)prng_below(&p, 5000));
         assert_int_equal(stage_open(&g, &r, 300 + (int)prng_below(&p, 900), 900), MAREY_OK);
         for (int w = 0; w < 12; w++) {
             random_window(&p, &g.view, r.m.duration_ns);
@@ -166,10 +167,11 @@ static void tiles_cover_every_event(void **state)
         stage_close(&g);
         small_free(&r);
     }
-    print_message("from tiles: %zu columns with events, %zu inked ones without (%.2f %%), %zu of another class (%.2f %%), "
-                  "occupancy off by at most %.3f\n",
-                  d.columns, d.wrong_ink, 100.0 * (double)d.wrong_ink / (double)d.columns, d.wrong_class,
-                  100.0 * (double)d.wrong_class / (double)d.columns, d.worst_busy);
+    print_message(
+        "from tiles: %zu columns with events, %zu inked ones without (%.2f %%), %zu of another class (%.2f %%), "
+        "occupancy off by at most %.3f\n",
+        d.columns, d.wrong_ink, 100.0 * (double)d.wrong_ink / (double)d.columns, d.wrong_class,
+        100.0 * (double)d.wrong_class / (double)d.columns, d.worst_busy);
     assert_int_equal(d.missing_ink, 0);
     assert_true(d.wrong_ink * 20 < d.columns);
     assert_true(d.wrong_class * 50 < d.columns);

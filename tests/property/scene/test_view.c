@@ -1,8 +1,8 @@
 /*
- * Contract: zooming about a point keeps that point, to 1/32 ns in a run of 48 hours and down to 20 ns across; panning keeps
- * the width; clamping keeps every view inside [-5 %, 105 %] of the run, not narrower than 20 ns nor wider than 1.1 runs, and
- * changes nothing that is inside already; an animated passage begins and ends exactly at its two views and never moves the
- * point that both show at the same place.
+ * Contract: zooming about a point keeps that point, to 1/32 ns in a run of 48 hours and down to 20 ns across; panning
+ * keeps the width; clamping keeps every view inside [-5 %, 105 %] of the run, not narrower than 20 ns nor wider
+ * than 1.1 runs, and changes nothing that is inside already; an animated passage begins and ends exactly at its two
+ * views and never moves the point that both show at the same place.
  */
 #include "cm.h"
 
@@ -69,7 +69,8 @@ static void clamp_holds(void **state)
         double eps = 1e-9 * length + 1e-6;
         assert_true(v.t0_ns >= -0.05 * length - eps && v.t1_ns <= 1.05 * length + eps);
         assert_true(v.t1_ns - v.t0_ns >= 20 - eps && v.t1_ns - v.t0_ns <= 1.1 * length + eps);
-        bool inside = before.t0_ns >= -0.05 * length && before.t1_ns <= 1.05 * length && before.t1_ns - before.t0_ns >= 20;
+        bool inside =
+            before.t0_ns >= -0.05 * length && before.t1_ns <= 1.05 * length && before.t1_ns - before.t0_ns >= 20;
         if (inside) {
             assert_true(v.t0_ns == before.t0_ns && v.t1_ns == before.t1_ns);
         }
@@ -145,8 +146,12 @@ static void json_says_the_view(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zoom_keeps_the_point), cmocka_unit_test(a_nanosecond_is_a_nanosecond), cmocka_unit_test(clamp_holds),
-        cmocka_unit_test(nonsense_is_harmless), cmocka_unit_test(motion_keeps_what_both_show), cmocka_unit_test(json_says_the_view),
+        cmocka_unit_test(zoom_keeps_the_point),
+        cmocka_unit_test(a_nanosecond_is_a_nanosecond),
+        cmocka_unit_test(clamp_holds),
+        cmocka_unit_test(nonsense_is_harmless),
+        cmocka_unit_test(motion_keeps_what_both_show),
+        cmocka_unit_test(json_says_the_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * Contract: the axis' labels never repeat, overlap or leave the axis, at any zoom from 48 hours to 20 ns and any scale; ticks
- * step by 1, 2 or 5 (minutes and hours above); deep inside a long run they count from a base that is shown. Times read as
- * people write them, with as many digits as the pixels carry.
+ * Contract: the axis' labels never repeat, overlap or leave the axis, at any zoom from 48 hours to 20 ns and any scale;
+ * ticks step by 1, 2 or 5 (minutes and hours above); deep inside a long run they count from a base that is shown. Times
+ * read as people write them, with as many digits as the pixels carry.
  */
 #include "cm.h"
 
@@ -19,7 +19,9 @@ static void times_in_words(void **state)
         {1500, 100, "1.5 \xC2\xB5s"},
         {602640127, 1000, "602.640 ms"},
         {602640127, 1, "602.640127 ms"},
-        {-2500000, 100000, "\xE2\x88\x92" "2.5 ms"},
+        {-2500000, 100000,
+         "\xE2\x88\x92"
+         "2.5 ms"},
         {12.3456e9, 1e6, "12.346 s"},
         {3723.5e9, 1e8, "1 h 02 min 03.5 s"},
         {601e9, 1e9, "10 min 01 s"},
@@ -32,7 +34,8 @@ static void times_in_words(void **state)
     }
     char text[64];
     time_in_unit(21350.5e6, 1e6, "ms", 1e5, text, sizeof text);
-    assert_string_equal(text, "21\xE2\x80\x89" "350.5 ms");
+    assert_string_equal(text, "21\xE2\x80\x89"
+                              "350.5 ms");
     time_label_like(0, 38e9, 1e7, text, sizeof text);
     assert_string_equal(text, "0.00 s");
 }

@@ -1,7 +1,7 @@
 /*
- * Contract: a frame never waits. What is not in the cache yet is asked for again by every frame until it is there, stood in for
- * by a coarser level that is ready, marked as coarse, and the frame says that it is not complete; loading in any order ends
- * in the same picture; a damaged block or tile does not keep a frame from completing.
+ * Contract: a frame never waits. What is not in the cache yet is asked for again by every frame until it is there,
+ * stood in for by a coarser level that is ready, marked as coarse, and the frame says that it is not complete; loading
+ * in any order ends in the same picture; a damaged block or tile does not keep a frame from completing.
  */
 #include "cm.h"
 
@@ -22,7 +22,8 @@ static void make(small_run *r, uint32_t n_ranks, uint32_t per_rank)
         for (uint32_t i = 0; i < per_rank; i++) {
             int64_t length = 500 + (int64_t)prng_below(&p, 1000);
             uint32_t name = (uint32_t)prng_below(&p, 2);
-            small_put(r, (small_event){track, t, length, name, i, (uint8_t)(name ? CLASS_BACKWARD : CLASS_FORWARD), 0, NULL});
+            small_put(
+                r, (small_event){track, t, length, name, i, (uint8_t)(name ? CLASS_BACKWARD : CLASS_FORWARD), 0, NULL});
             t += length + (int64_t)prng_below(&p, 200);
         }
     }

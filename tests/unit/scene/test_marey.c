@@ -1,8 +1,9 @@
 /*
- * Contract: a band joins the same instance (peer group, step, name, occurrence) on direct neighbours on screen, and ends where
- * a rank lacks it; neighbouring bands of one class whose edges agree within a pixel merge into one; an instance beyond
- * median +- 5 MAD of its peers by start, end or duration stays a band of its own and is counted; a collective waits, pale,
- * until its last member arrives; the level of detail follows the zoom; the number of bands is bounded.
+ * Contract: a band joins the same instance (peer group, step, name, occurrence) on direct neighbours on screen, and
+ * ends where a rank lacks it; neighbouring bands of one class whose edges agree within a pixel merge into one; an
+ * instance beyond median +- 5 MAD of its peers by start, end or duration stays a band of its own and is counted; a
+ * collective waits, pale, until its last member arrives; the level of detail follows the zoom; the number of bands is
+ * bounded.
  */
 #include "cm.h"
 
@@ -18,10 +19,10 @@ typedef struct lanes {
 static void begin(small_run *r, lanes *at, uint32_t n_ranks, int32_t per_stage)
 {
     small_init(r);
-    (void)small_name(r, "matmul", CLASS_FORWARD, KIND_COMPUTE);        /* 0 */
+    (void)small_name(r, "matmul", CLASS_FORWARD, KIND_COMPUTE);             /* 0 */
     (void)small_name(r, "allreduce", CLASS_COLLECTIVE, KIND_COMMUNICATION); /* 1 */
-    (void)small_name(r, "forward", CLASS_FORWARD, KIND_PHASE);         /* 2 */
-    (void)small_name(r, "backward", CLASS_BACKWARD, KIND_PHASE);       /* 3 */
+    (void)small_name(r, "forward", CLASS_FORWARD, KIND_PHASE);              /* 2 */
+    (void)small_name(r, "backward", CLASS_BACKWARD, KIND_PHASE);            /* 3 */
     for (uint32_t k = 0; k < n_ranks; k++) {
         (void)small_rank(r, (int32_t)k / per_stage, "host");
         at->compute[k] = small_lane(r, KIND_COMPUTE, "stream 7", 1);
@@ -69,6 +70,13 @@ static void neighbours_are_joined(void **state)
             assert_true(fabs((double)(b->x2 - b->x0) - MS * g.scene->src.grid.inverse) < 0.01);
         }
     }
+    const draw_band *b = &g.list.bands[0];
+    scene_pick at_band =
+        scene_pick_at(g.scene, (double)(b->x0 + b->x1 + b->x2 + b->x3) / 4, (double)(b->y_top + b->y_bottom) / 2);
+    store_event_info e;
+    assert_int_equal(at_band.kind, PICK_BAND);
+    assert_int_equal(store_read_event(g.file, at_band.event_row, &e, &g.diag), MAREY_OK);
+    assert_true(fabs(x_of(g.scene, (double)e.start_ns) - (double)b->x0) < 0.1);
     assert_true(scene_toggle_row(g.scene, 2)); /* rank 1 opened: its lanes lie between it and rank 2 */
     assert_true(stage_settle(&g) > 0);
     assert_int_equal(g.frame.n_bands, 9);
@@ -100,15 +108,16 @@ static void equal_neighbours_merge(void **state)
     (void)state;
     marey_cache m = {0};
     band row[] = {
-        {0, CLASS_FORWARD, false, 100, 110, 100.5, 110.5}, {0, CLASS_FORWARD, false, 110.4, 120, 110.5, 120},
-        {0, CLASS_FORWARD, false, 122, 130, 120, 130},     {0, CLASS_BACKWARD, false, 130, 140, 130, 140},
-        {0, CLASS_FORWARD, true, 140, 150, 160, 170},      {1, CLASS_FORWARD, false, 120, 130, 120, 130},
+        {0, CLASS_FORWARD, false, 100, 110, 100.5, 110.5, 0}, {0, CLASS_FORWARD, false, 110.4, 120, 110.5, 120, 0},
+        {0, CLASS_FORWARD, false, 122, 130, 120, 130, 0},     {0, CLASS_BACKWARD, false, 130, 140, 130, 140, 0},
+        {0, CLASS_FORWARD, true, 140, 150, 160, 170, 0},      {1, CLASS_FORWARD, false, 120, 130, 120, 130, 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         VEC_PUSH(m.bands, m.n_bands, m.cap_bands, row[i]);
     }
     bands_merge(&m, 1);
-    /* The first two touch within a pixel at both edges; the third leaves a gap above; classes, outliers, rows stay apart. */
+    /* The first two touch within a pixel at both edges; the third leaves a gap above; classes, outliers, rows stay
+     * apart. */
     assert_int_equal(m.n_bands, 5);
     assert_true(m.bands[0].x0 == 100 && m.bands[0].x1 == 120 && m.bands[0].x3 == 120);
     assert_true(m.bands[m.n_bands - 1].outlier); /* drawn last */
@@ -247,9 +256,9 @@ static void bands_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_joined),         cmocka_unit_test(steps_tell_instances_apart),
-        cmocka_unit_test(equal_neighbours_merge),        cmocka_unit_test(what_leaves_its_peers_is_kept),
-        cmocka_unit_test(waiting_is_pale),               cmocka_unit_test(detail_follows_the_zoom),
+        cmocka_unit_test(neighbours_are_joined),  cmocka_unit_test(steps_tell_instances_apart),
+        cmocka_unit_test(equal_neighbours_merge), cmocka_unit_test(what_leaves_its_peers_is_kept),
+        cmocka_unit_test(waiting_is_pale),        cmocka_unit_test(detail_follows_the_zoom),
         cmocka_unit_test(bands_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

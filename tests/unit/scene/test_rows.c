@@ -1,8 +1,8 @@
 /*
- * Contract: rows are stages (or hosts), ranks, lanes, tracks, in the order that the view picks; a closed node hides what is
- * below it, toggling opens and closes exactly that; a pattern keeps whole ranks that match and else only matching lanes; with
- * row_px = 0 all rows lie inside the plot, down to less than a pixel a rank; rows never overlap, and a row keeps its place
- * while time is zoomed.
+ * Contract: rows are stages (or hosts), ranks, lanes, tracks, in the order that the view picks; a closed node hides
+ * what is below it, toggling opens and closes exactly that; a pattern keeps whole ranks that match and else only
+ * matching lanes; with row_px = 0 all rows lie inside the plot, down to less than a pixel a rank; rows never overlap,
+ * and a row keeps its place while time is zoomed.
  */
 #include "cm.h"
 
@@ -129,9 +129,8 @@ static void patterns_keep_what_matches(void **state)
         const char *pattern;
         size_t ranks, lanes;
     } cases[] = {
-        {"rank 1?", 6, 0}, {"rank 3", 1, 0},        {"rank:3, rank:4", 2, 0}, {"stage:1", 4, 0},
-        {"*main*", 16, 16}, {"RANK 1*,*stream*", 16, 9}, {"all", 16, 0},           {"nothing", 0, 0},
-        {"Stage 2", 4, 0}, {"lane:0", 1, 1},
+        {"rank 1?", 6, 0},           {"rank 3", 1, 0}, {"rank:3, rank:4", 2, 0}, {"stage:1", 4, 0}, {"*main*", 16, 16},
+        {"RANK 1*,*stream*", 16, 9}, {"all", 16, 0},   {"nothing", 0, 0},        {"Stage 2", 4, 0}, {"lane:0", 1, 1},
     };
     small_run r;
     stage g;
@@ -197,9 +196,12 @@ static void rows_fit_and_never_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages_group_ranks),        cmocka_unit_test(opening_goes_level_by_level),
-        cmocka_unit_test(a_single_rank_opens_itself), cmocka_unit_test(patterns_keep_what_matches),
-        cmocka_unit_test(globs),                     cmocka_unit_test(rows_fit_and_never_overlap),
+        cmocka_unit_test(stages_group_ranks),
+        cmocka_unit_test(opening_goes_level_by_level),
+        cmocka_unit_test(a_single_rank_opens_itself),
+        cmocka_unit_test(patterns_keep_what_matches),
+        cmocka_unit_test(globs),
+        cmocka_unit_test(rows_fit_and_never_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
