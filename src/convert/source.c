@@ -494,8 +494,7 @@ marey_status source_load(source *s)
     b->diag = &s->diag;
     b->file = s->file;
     b->path = s->in->path;
-    bool one_thread = s->c->jobs <= s->c->n_sources; /* every thread has a file already */
-    reader_progress progress = {on_progress, r, s->c->options->cancel, one_thread};
+    reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     if (status == MAREY_OK) {
         status = take_side(r);
