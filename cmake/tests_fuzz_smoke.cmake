@@ -12,3 +12,4 @@ function(marey_add_fuzz_smoke name room mutations)
 endfunction()
 
 marey_add_fuzz_smoke(fuzz_chrome readers 3000 "${CMAKE_SOURCE_DIR}/tests/diff/readers/cases")
+marey_add_fuzz_smoke(fuzz_documents parse 20000 "${CMAKE_SOURCE_DIR}/tests/fuzz/documents")

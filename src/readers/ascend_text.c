@@ -275,7 +275,7 @@ static void join_kernel(view_reader *v, jspan name, trace_event_in *in)
 static bool on_interval(void *ctx, const jevent *e, trace_event_in *in)
 {
     view_reader *v = ctx;
-    jspan name = jevent_field(e, JKEY_NAME);
+    jspan name = run_event_name(e);
     jspan cat = jevent_field(e, JKEY_CAT);
     if (cat.kind != JKIND_NONE && cat.n > 0) {
         return true; /* the Python side: as PyTorch's own */

@@ -180,7 +180,7 @@ static bool take_operator(timeline *t, const jevent *e, jspan name, trace_event_
 static bool on_timeline(void *ctx, const jevent *e, trace_event_in *in)
 {
     timeline *t = ctx;
-    jspan name = jevent_field(e, JKEY_NAME);
+    jspan name = run_event_name(e);
     int64_t pid = number_field(e, JKEY_PID);
     int64_t tid = number_field(e, JKEY_TID);
     if (tid == TID_STEPS) {
@@ -409,7 +409,7 @@ static bool take_task(msprof *m, jspan name, jspan type, trace_event_in *in)
 static bool on_msprof(void *ctx, const jevent *e, trace_event_in *in)
 {
     msprof *m = ctx;
-    jspan name = jevent_field(e, JKEY_NAME);
+    jspan name = run_event_name(e);
     jspan cat = jevent_field(e, JKEY_CAT);
     jspan args = jevent_field(e, JKEY_ARGS);
     if (jspan_is(cat, "Iteration Time") && name.n > 10) {

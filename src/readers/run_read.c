@@ -50,6 +50,15 @@ void run_json_string(strbuf *out, const char *s, size_t n)
     json_strn(&j, s, n);
 }
 
+jspan run_event_name(const jevent *e)
+{
+    jspan name = jevent_field(e, JKEY_NAME);
+    bool text = name.s && (name.kind == JKIND_STRING || name.kind == JKIND_SCALAR);
+    name = text ? name : (jspan){"", 0, JKIND_STRING};
+    name.n = name.n < CHROME_NAME_BYTES_MAX ? name.n : CHROME_NAME_BYTES_MAX;
+    return name;
+}
+
 /* ---- threads ---- */
 
 uint32_t run_thread(run_reader *r, const char *pid, const char *tid, const char *process_name, const char *thread_name)

@@ -36,6 +36,9 @@ uint32_t run_node_string(run_reader *r, const jdoc *d, uint32_t i);
 /** The key of a node up to `end` (a byte; 0: all of it). */
 uint32_t run_key_string(run_reader *r, const jdoc *d, uint32_t i, char end);
 
+/** The event's name as written; an empty one where there is none. Its text is never NULL. */
+jspan run_event_name(const jevent *e);
+
 /* ---- threads ---- */
 
 /** A thread with the names that the input gives it. NULL names are left alone. */
