@@ -262,6 +262,11 @@ const void *source_text(const source *s, size_t *n)
     return plain ? s->raw.memory : NULL;
 }
 
+bool source_is_packed(const source *s)
+{
+    return s->kind != SOURCE_PLAIN || s->raw.zip;
+}
+
 marey_status source_status(const source *s)
 {
     return s->status;

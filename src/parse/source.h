@@ -42,6 +42,8 @@ void source_close(source **s);
 size_t source_read(source *s, void *dst, size_t cap);
 /** The whole text, where it lies plain in memory; NULL for all other sources. */
 const void *source_text(const source *s, size_t *n);
+/** Does reading it cost unpacking? */
+bool source_is_packed(const source *s);
 /** OK, or IO when reading failed (a message was added). */
 marey_status source_status(const source *s);
 

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "parse/ahead.h"
 #include "parse/jstream.h"
 #include "parse/source.h"
 #include "readers/chrome.h"
 
-enum { HEAD_BYTES = 64 * 1024 };
+enum { HEAD_BYTES = 64 * 1024, AHEAD_MIN_BYTES = 512 * 1024 };
 
 /* ---- what the first bytes say ---- */
 
@@ -81,12 +82,15 @@ typedef struct input {
 
 typedef struct pass {
     source *source;
+    ahead *ahead; /* NULL: the source is read on this thread */
     char *head;
     size_t n_head, at_head;
     chrome_reader *reader;
     const reader_progress *progress;
     bool cancelled;
     const reader_tuning *tuning;
+    const char *path;
+    diag told; /* the source's; its file 0 is the builder's */
 } pass;
 
 static marey_status open_input(const input *in, source **s)
@@ -105,7 +109,7 @@ static size_t read_some(void *ctx, void *dst, size_t cap)
         p->at_head += n;
         return n;
     }
-    return source_read(p->source, dst, limit);
+    return p->ahead ? ahead_read(p->ahead, dst, limit) : source_read(p->source, dst, limit);
 }
 
 static bool report(void *ctx)
@@ -113,7 +117,8 @@ static bool report(void *ctx)
     pass *p = ctx;
     const reader_progress *r = p->progress;
     if (r && r->report) {
-        r->report(r->ctx, source_bytes_in(p->source), source_bytes_total(p->source), p->reader->b->n_events);
+        uint64_t bytes_in = p->ahead ? ahead_bytes_in(p->ahead) : source_bytes_in(p->source);
+        r->report(r->ctx, bytes_in, source_bytes_total(p->source), p->reader->b->n_events);
     }
     p->cancelled = r && is_cancelled(r->cancel);
     return !p->cancelled;
@@ -128,6 +133,29 @@ static void read_head(pass *p)
         got = source_read(p->source, p->head + p->n_head, HEAD_BYTES - p->n_head);
         p->n_head += got;
     }
+}
+
+/* The source may be on another thread, so it has a diag of its own; what it says is taken over when it is back. */
+static void take_losses(pass *p)
+{
+    trace_builder *b = p->reader->b;
+    if (b->diag) {
+        diag_merge(b->diag, &p->told);
+    }
+    diag_deinit(&p->told);
+    diag_init(&p->told);
+    (void)diag_file(&p->told, b->diag && b->file < b->diag->n_files ? b->diag->files[b->file] : p->path);
+}
+
+/* Worth a thread: a large packed input, and a core to spare. */
+static bool wants_ahead(const pass *p)
+{
+    if (p->tuning) {
+        return p->tuning->ahead;
+    }
+    bool large = source_bytes_total(p->source) >= AHEAD_MIN_BYTES;
+    bool allowed = !p->progress || !p->progress->one_thread;
+    return large && allowed && source_is_packed(p->source) && thread_cores() > 1;
 }
 
 static marey_status walk(pass *p)
@@ -145,7 +173,10 @@ static marey_status walk(pass *p)
         o.eager = p->tuning->eager;
         o.bits = p->tuning->bits;
     }
+    p->ahead = wants_ahead(p) ? ahead_start(p->source) : NULL;
     marey_status status = jstream_run(&p->reader->walk, &o);
+    ahead_stop(&p->ahead);
+    take_losses(p);
     return status == MAREY_OK ? source_status(p->source) : status;
 }
 
@@ -336,24 +367,31 @@ static marey_status read_members(const input *in, pass *p, head *first)
 
 marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_progress *progress)
 {
-    input in = {.path = path, .options = {.diag = c->b->diag, .file = c->b->file}};
-    pass p = {.reader = c, .progress = progress, .head = mem_alloc(HEAD_BYTES)};
+    input in = {.path = path};
+    pass p = {.reader = c, .progress = progress, .path = path, .head = mem_alloc(HEAD_BYTES)};
     head first;
+    take_losses(&p);
+    in.options.diag = &p.told;
     marey_status status = open_input(&in, &p.source);
     if (status == MAREY_OK) {
         status = read_members(&in, &p, &first);
     }
     source_close(&p.source);
+    take_losses(&p);
+    diag_deinit(&p.told);
     free(p.head);
     return status;
 }
 
-static marey_status read_input(const input *in, trace_builder *b, const reader_progress *progress,
+static marey_status read_input(input *in, trace_builder *b, const reader_progress *progress,
                                const reader_tuning *tuning)
 {
     chrome_reader *c = mem_alloc(sizeof *c);
     chrome_init(c, b);
-    pass p = {.reader = c, .progress = progress, .tuning = tuning, .head = mem_alloc(HEAD_BYTES)};
+    pass p = {.reader = c, .progress = progress, .tuning = tuning, .path = in->path, .head = mem_alloc(HEAD_BYTES)};
+    take_losses(&p);
+    in->options.diag = &p.told;
+    in->options.file = 0;
     marey_status status = open_input(in, &p.source);
     if (status == MAREY_OK) {
         head first;
@@ -370,6 +408,8 @@ static marey_status read_input(const input *in, trace_builder *b, const reader_p
         (void)diag_error(b->diag, status, in->path, DIAG_NO_OFFSET, "cancelled");
     }
     source_close(&p.source);
+    take_losses(&p);
+    diag_deinit(&p.told);
     chrome_deinit(c);
     free(p.head);
     free(c);
@@ -378,14 +418,14 @@ static marey_status read_input(const input *in, trace_builder *b, const reader_p
 
 marey_status reader_read_file(const char *path, trace_builder *b, const reader_progress *progress)
 {
-    input in = {.path = path, .options = {.diag = b->diag, .file = b->file}};
+    input in = {.path = path};
     return read_input(&in, b, progress, NULL);
 }
 
 marey_status reader_read_memory(const void *data, size_t size, const char *name, trace_builder *b,
                                 const reader_tuning *tuning)
 {
-    input in = {.path = name, .memory = data, .size = size, .options = {.diag = b->diag, .file = b->file}};
+    input in = {.path = name, .memory = data, .size = size};
     if (tuning && tuning->zlib) {
         in.options.inflate = SOURCE_INFLATE_ZLIB;
     }

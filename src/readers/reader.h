@@ -16,6 +16,7 @@ typedef struct reader_progress {
     void (*report)(void *ctx, uint64_t bytes_read, uint64_t bytes_total, uint64_t n_events);
     void *ctx;
     cancel_flag *cancel; /* may be NULL */
+    bool one_thread;     /* do not unpack a large file on a thread of its own: every core has a file already */
 } reader_progress;
 
 /**
@@ -34,6 +35,7 @@ typedef struct reader_tuning {
     size_t read_bytes;   /* at most so many at a time */
     bool eager;          /* walk after every read */
     bool zlib;           /* unpack by zlib */
+    bool ahead;          /* unpack on a thread of its own, however small the input */
     jbits_fn bits;
 } reader_tuning;
 

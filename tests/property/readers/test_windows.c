@@ -256,10 +256,14 @@ static void compressed_text_gives_the_same(void **state)
     same("two gzip members", &want, &got);
     read_text(gz, all, &(reader_tuning){.zlib = true}, &got);
     same("two gzip members by zlib", &want, &got);
+    read_text(gz, all, &(reader_tuning){.ahead = true}, &got);
+    same("two gzip members unpacked ahead", &want, &got);
     for (int i = 0; i < 40; i++) {
         strbuf by_zlib = {0};
         size_t cut = 20 + (size_t)prng_below(&r, all - 20);
-        read_text(gz, cut, NULL, &got);
+        read_text(gz, cut, NULL, &want);
+        read_text(gz, cut, &(reader_tuning){.ahead = true}, &got);
+        same("a cut file unpacked ahead", &want, &got);
         read_text(gz, cut, &(reader_tuning){.zlib = true}, &by_zlib);
         assert_true(strstr(got.s, "loss ") != NULL);
         strbuf_deinit(&by_zlib);
