@@ -32,6 +32,7 @@ typedef enum mode {
     MODE_BITS,
     MODE_WALK,
     MODE_COLUMNS,
+    MODE_ZLIB,
     MODE_INFLATE,
     MODE_GZ_COLUMNS,
     MODE_GZ_AHEAD,
