@@ -1,6 +1,9 @@
 /*
  * A stage's or host's row: three strips over each other. What any of its ranks does, pale; how many of them on average,
  * stronger; what all of them do, full. An idle rank can't hide in a mean.
+ *
+ * In a run of thousands of ranks the pyramid's rows of eight ranks serve, which carry their least busy rank's share:
+ * the busiest is then the busiest eight's mean, and the least is a lower bound (least of each bin, not of the column).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,22 @@ static void add_rank(group_sums *g, const row_raster *r)
         g->share[(size_t)i * CLASS_COUNT + c->klass] += c->occupancy;
         g->most[i] = g->most[i] > c->occupancy ? g->most[i] : c->occupancy;
         g->least[i] = g->least[i] < c->occupancy ? g->least[i] : c->occupancy;
+    }
+}
+
+/* Eight ranks at once: `least` of the raster is their least busy one. */
+static void add_eight(group_sums *g, const row_raster *r, uint32_t n_ranks)
+{
+    g->n_ranks += n_ranks;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const draw_cell *c = &r->cells[i];
+        uint8_t least = r->least[i].occupancy;
+        g->least[i] = g->least[i] < least ? g->least[i] : least;
+        if (c->klass < CLASS_COUNT) {
+            g->busy[i] += (float)(c->occupancy * n_ranks);
+            g->share[(size_t)i * CLASS_COUNT + c->klass] += (float)(c->occupancy * n_ranks);
+            g->most[i] = g->most[i] > c->occupancy ? g->most[i] : c->occupancy;
+        }
     }
 }
 
@@ -108,25 +127,61 @@ static void reset_group(row_raster *out, uint32_t n)
     memset(out->cells, 0, n * sizeof *out->cells);
 }
 
+static bool sum_ranks(scene *s, const scene_row *row, group_sums *sums, row_raster *out)
+{
+    const rank_group *group = &s->tree.groups[row->id];
+    bool complete = true;
+    for (uint32_t i = 0; i < group->n; i++) {
+        uint32_t rank = s->tree.group_ranks[group->first + i];
+        scene_row one = {.kind = ROW_RANK, .id = rank, .rank = rank, .group = row->id};
+        const row_raster *r = raster_row(s, &one);
+        add_rank(sums, r);
+        add_flags(out, r, s);
+        complete = complete && r->complete;
+    }
+    return complete;
+}
+
+/* The eights that lie wholly in the group, in the model's order; false when some rank is left over. */
+static bool sum_eights(scene *s, const scene_row *row, group_sums *sums, row_raster *out, bool *complete)
+{
+    *complete = true;
+    for (uint32_t g = 0; g < store_n_groups(s->file); g++) {
+        store_group_info info = store_group_at(s->file, g);
+        for (uint32_t e = 0; info.kind == GROUP_EVENTS && e * 8 < info.n_ranks; e++) {
+            uint32_t n = info.n_ranks - e * 8 < 8 ? info.n_ranks - e * 8 : 8;
+            if (s->tree.rank_group[info.first_rank + e * 8] != row->id) {
+                continue;
+            }
+            if (source_of(s, g, R_EIGHT)->mode != SOURCE_TILES) {
+                return false; /* events know each rank by itself */
+            }
+            const row_raster *r = raster_eight(s, g, e);
+            add_eight(sums, r, n);
+            add_flags(out, r, s);
+            *complete = *complete && r->complete;
+        }
+    }
+    return sums->n_ranks == s->tree.groups[row->id].n;
+}
+
 row_raster *raster_group(scene *s, const scene_row *row)
 {
+    enum { MANY_RANKS = 2048 };
     bool valid;
     row_raster *out = raster_entry(s, ((uint64_t)ROW_GROUP << 33) | row->id, &valid);
     if (valid) {
         return out;
     }
     uint32_t n = s->src.grid.n;
-    const rank_group *group = &s->tree.groups[row->id];
     reset_group(out, n);
     group_sums sums = make_sums(s, n);
-    bool complete = true;
-    for (uint32_t i = 0; i < group->n; i++) {
-        uint32_t rank = s->tree.group_ranks[group->first + i];
-        scene_row one = {.kind = ROW_RANK, .id = rank, .rank = rank, .group = row->id};
-        const row_raster *r = raster_row(s, &one);
-        add_rank(&sums, r);
-        add_flags(out, r, s);
-        complete = complete && r->complete;
+    bool complete = false;
+    bool eights = s->model->n_ranks > MANY_RANKS && sum_eights(s, row, &sums, out, &complete);
+    if (!eights) {
+        reset_group(out, n);
+        sums = make_sums(s, n);
+        complete = sum_ranks(s, row, &sums, out);
     }
     write_strips(&sums, out);
     out->complete = complete;

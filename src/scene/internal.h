@@ -367,6 +367,8 @@ typedef struct tile_job {
     row_raster *out;
 } tile_job;
 void raster_tiles(scene *s, const tile_job *job);
+/** PLANE_LEAST over a column's bins (R_EIGHT). */
+uint8_t least_of_column(const tile_job *job, uint32_t column);
 /** Stand-ins from coarser levels for the empty columns [a, b). */
 void standin_cells(scene *s, const group_source *g, uint32_t tile_row, int64_t a, int64_t b, draw_cell *cells);
 

@@ -262,6 +262,21 @@ row_raster *raster_row(scene *s, const scene_row *row)
     return out;
 }
 
+/* The least busy of eight ranks, column by column, from the pyramid; 0 where it is not known. */
+static void find_least(const tile_job *job)
+{
+    row_raster *out = job->out;
+    if (out->n > out->cap_least) {
+        out->least = mem_realloc_array(out->least, out->n, sizeof *out->least);
+        out->mean = mem_realloc_array(out->mean, out->n, sizeof *out->mean);
+        out->cap_least = out->n;
+    }
+    memset(out->least, 0, out->n * sizeof *out->least);
+    for (uint32_t i = 0; job->g && job->g->mode == SOURCE_TILES && i < out->n; i++) {
+        out->least[i].occupancy = least_of_column(job, i);
+    }
+}
+
 /* Eight ranks as one row: their mean. */
 row_raster *raster_eight(scene *s, uint32_t group, uint32_t eight)
 {
@@ -278,5 +293,6 @@ row_raster *raster_eight(scene *s, uint32_t group, uint32_t eight)
     job.n_tracks = s->rank_first_track[end] - s->rank_first_track[first];
     job.g = source_of(s, group, R_EIGHT);
     raster_job(s, &job);
+    find_least(&job);
     return out;
 }

@@ -334,3 +334,26 @@ void raster_tiles(scene *s, const tile_job *job)
     }
     job->out->complete = !k.missing;
 }
+
+uint8_t least_of_column(const tile_job *job, uint32_t column)
+{
+    const group_source *g = job->g;
+    uint32_t row = job->tile_rows[0];
+    uint32_t width = TILE_BINS[g->r];
+    bin_range b = g->map->ranges[column];
+    uint32_t sum = 128;
+    for (uint32_t j = b.first; j <= b.last; j++) {
+        int64_t bin = g->map->first_bin + (int64_t)j;
+        uint64_t col = (uint64_t)bin / width - (uint64_t)g->first_col;
+        if (bin < 0 || col >= g->n_cols || row / TILE_ROWS[g->r] >= g->n_row_blocks) {
+            continue;
+        }
+        const tile_slot *slot = &g->slots[(size_t)(row / TILE_ROWS[g->r]) * g->n_cols + col];
+        if (slot->state == SLOT_READY && slot->planes) {
+            uint32_t w = j == b.first ? b.first_weight : j == b.last ? b.last_weight : g->map->middle_weight;
+            size_t cell = (size_t)(row % TILE_ROWS[g->r]) * width + (size_t)((uint64_t)bin % width);
+            sum += slot->planes[(size_t)PLANE_LEAST * TILE_CELLS + cell] * w;
+        }
+    }
+    return (uint8_t)(sum >> 8 > 255 ? 255 : sum >> 8);
+}

@@ -177,6 +177,50 @@ static void tiles_cover_every_event(void **state)
     assert_true(d.wrong_class * 50 < d.columns);
 }
 
+/* A stage's row against the rows of its ranks, which are held against brute force above. */
+static void stage_rows_hide_no_idle_rank(void **state)
+{
+    (void)state;
+    prng p;
+    prng_seed(&p, 14);
+    small_run r;
+    stage g;
+    brute_random_run(&r, &p, 6, 200, 1000);
+    for (uint32_t k = 0; k < r.m.n_ranks; k++) {
+        r.m.ranks[k].stage = (int32_t)k / 3;
+    }
+    assert_int_equal(stage_open(&g, &r, 900, 900), MAREY_OK);
+    for (int w = 0; w < 10; w++) {
+        random_window(&p, &g.view, r.m.duration_ns);
+        scene_open_all(g.scene, 1);
+        assert_true(stage_settle(&g) > 0);
+        const scene_row *rows = g.scene->tree.rows;
+        for (size_t group = 0; group < 8; group += 4) {
+            assert_int_equal(rows[group].kind, ROW_GROUP);
+            const row_raster *all = stage_raster(&g, &rows[group]);
+            for (uint32_t i = 0; i < all->n; i++) {
+                int most = 0;
+                int least = 255;
+                int sum = 0;
+                for (size_t k = 1; k <= 3; k++) {
+                    const draw_cell *c = &stage_raster(&g, &rows[group + k])->cells[i];
+                    int share = c->klass == CELL_EMPTY ? 0 : c->occupancy;
+                    most = share > most ? share : most;
+                    least = share < least ? share : least;
+                    sum += share;
+                }
+                assert_int_equal(all->cells[i].klass != CELL_EMPTY, most > 0);
+                assert_int_equal(most > 0 ? all->cells[i].occupancy : 0, most);
+                assert_int_equal(all->least[i].klass != CELL_EMPTY, least > 0);
+                assert_int_equal(least > 0 ? all->least[i].occupancy : 0, least);
+                assert_true(most == 0 || fabs(all->mean[i].occupancy - fmax(1, sum / 3.0)) <= 0.51);
+            }
+        }
+    }
+    stage_close(&g);
+    small_free(&r);
+}
+
 /* A long event alone: at every width and offset it inks exactly the columns that it meets, and no other. */
 static void a_range_inks_the_same_at_any_width(void **state)
 {
@@ -245,9 +289,8 @@ static void a_nanosecond_keeps_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_are_drawn_exactly),
-        cmocka_unit_test(tiles_cover_every_event),
-        cmocka_unit_test(a_range_inks_the_same_at_any_width),
+        cmocka_unit_test(events_are_drawn_exactly),     cmocka_unit_test(tiles_cover_every_event),
+        cmocka_unit_test(stage_rows_hide_no_idle_rank), cmocka_unit_test(a_range_inks_the_same_at_any_width),
         cmocka_unit_test(a_nanosecond_keeps_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
