@@ -66,6 +66,23 @@ static void add_byte(csv *c, char b)
     }
 }
 
+/* Copy the bytes up to the next that may end the field: the bulk of a row, in one piece. `quoted`: only a quote may. */
+static void take_run(csv *c, bool quoted)
+{
+    const char *p = c->window + c->at;
+    size_t n = c->end - c->at;
+    size_t k = 0;
+    while (k < n && p[k] != '"' && (quoted || (p[k] != c->sep && p[k] != '\n'))) {
+        k++;
+    }
+    if (k && c->row.n + k <= CSV_MAX_ROW_BYTES) {
+        strbuf_add(&c->row, p, k);
+    } else if (k) {
+        c->too_long = true;
+    }
+    c->at += k;
+}
+
 static bool is_pad(char b)
 {
     return b == ' ' || b == '\t' || b == '\r';
@@ -94,6 +111,7 @@ static void end_cell(csv *c, size_t start)
 static bool take_quoted(csv *c)
 {
     for (;;) {
+        take_run(c, true);
         int b = next_byte(c);
         if (b < 0) {
             return false;
@@ -129,6 +147,8 @@ static bool take_line(csv *c)
     size_t start = 0;
     bool any = false;
     for (;;) {
+        any = any || c->at < c->end;
+        take_run(c, false);
         int b = next_byte(c);
         if (b < 0 || b == '\n') {
             if (b < 0 && !any) {

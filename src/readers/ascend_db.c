@@ -108,13 +108,15 @@ static void args_key(ascend_db *a, const char *key)
     if (a->args.n > 1) {
         strbuf_puts(&a->args, ", ");
     }
-    strbuf_printf(&a->args, "\"%s\": ", key);
+    strbuf_puts(&a->args, "\"");
+    strbuf_puts(&a->args, key);
+    strbuf_puts(&a->args, "\": ");
 }
 
 static void args_int(ascend_db *a, const char *key, int64_t v)
 {
     args_key(a, key);
-    strbuf_printf(&a->args, "%lld", (long long)v);
+    run_json_int(&a->args, v);
 }
 
 static void args_text(ascend_db *a, const char *key, uint32_t text)

@@ -122,8 +122,13 @@ static marey_status push_api(ascend_db *a, const sqlrows *rows)
     e.thread = host_thread(a, global, ASCEND_PID_CANN, "CANN");
     e.correlation = connection > 0 && connection != UINT32_MAX ? (uint64_t)connection : 0;
     strbuf_clear(&a->args);
-    strbuf_printf(&a->args, "{\"Thread Id\": %llu, \"level\": \"%s\", \"connection_id\": %lld}",
-                  (unsigned long long)((uint64_t)global & UINT32_MAX), level, (long long)connection);
+    strbuf_puts(&a->args, "{\"Thread Id\": ");
+    run_json_int(&a->args, (int64_t)((uint64_t)global & UINT32_MAX));
+    strbuf_puts(&a->args, ", \"level\": \"");
+    strbuf_puts(&a->args, level);
+    strbuf_puts(&a->args, "\", \"connection_id\": ");
+    run_json_int(&a->args, connection);
+    strbuf_puts(&a->args, "}");
     e.args = a->args.s;
     e.args_len = (uint32_t)a->args.n;
     return run_event(a->r, &e);
@@ -193,10 +198,12 @@ static void add_member(ascend_db *a, const sqlrows *rows, int column, const char
     if (!sqlrows_i64(rows, column, &v)) {
         return;
     }
-    strbuf_printf(&a->args, "%s\"%s\": ", a->args.n > 1 ? ", " : "", key);
+    strbuf_puts(&a->args, a->args.n > 1 ? ", \"" : "\"");
+    strbuf_puts(&a->args, key);
+    strbuf_puts(&a->args, "\": ");
     uint32_t said = text ? ascend_db_text(a, v) : NO_ID;
     if (!text) {
-        strbuf_printf(&a->args, "%lld", (long long)v);
+        run_json_int(&a->args, v);
     } else if (said == NO_ID) {
         strbuf_puts(&a->args, "null");
     } else {

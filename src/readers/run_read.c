@@ -59,6 +59,21 @@ jspan run_event_name(const jevent *e)
     return name;
 }
 
+void run_json_int(strbuf *out, int64_t v)
+{
+    char text[24];
+    size_t at = sizeof text;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do {
+        text[--at] = (char)('0' + u % 10);
+        u /= 10;
+    } while (u);
+    if (v < 0) {
+        text[--at] = '-';
+    }
+    strbuf_add(out, text + at, sizeof text - at);
+}
+
 /* ---- threads ---- */
 
 uint32_t run_thread(run_reader *r, const char *pid, const char *tid, const char *process_name, const char *thread_name)
