@@ -239,6 +239,37 @@ marey_status store_read_links(store_file *f, uint64_t row, store_link *out, size
     return status == MAREY_OK ? links_by(f, S_BACK_TO, back, row, out, cap, n, d) : status;
 }
 
+marey_status store_read_launches(store_file *f, uint64_t **from_rows, uint64_t **to_rows, size_t *n, diag *d)
+{
+    uint64_t *from = NULL;
+    uint64_t *to = NULL;
+    uint8_t *kind = NULL;
+    size_t count = 0;
+    *n = 0;
+    marey_status status = in_load(f, S_BACK_TO, UINT64_MAX, &to, &count, d);
+    if (status == MAREY_OK) {
+        status = in_load(f, S_BACK_FROM, count, &from, NULL, d);
+    }
+    if (status == MAREY_OK) {
+        status = in_load(f, S_BACK_KIND, count, &kind, NULL, d);
+    }
+    for (size_t i = 0; i < count && status == MAREY_OK; i++) {
+        if (kind[i] == 0) {
+            from[*n] = from[i];
+            to[(*n)++] = to[i];
+        }
+    }
+    free(kind);
+    if (status != MAREY_OK) {
+        free(from);
+        free(to);
+        from = to = NULL;
+    }
+    *from_rows = from;
+    *to_rows = to;
+    return status;
+}
+
 static const char *string_at(const store_file *f, uint32_t id)
 {
     return id < f->n_strings ? f->strings + f->string_start[id] : "";

@@ -208,6 +208,9 @@ marey_status store_read_event(store_file *f, uint64_t row, store_event_info *e, 
 marey_status store_read_args(store_file *f, uint64_t row, strbuf *out, diag *d);
 /** Links from and to a row, up to `cap`. */
 marey_status store_read_links(store_file *f, uint64_t row, store_link *out, size_t cap, size_t *n, diag *d);
+/** All links from a launch to what it launched: their rows, ascending by to_row; both arrays are the caller's to free.
+ * 16 bytes a link: see model.n_links before. Errors: IO, FORMAT. */
+marey_status store_read_launches(store_file *f, uint64_t **from_rows, uint64_t **to_rows, size_t *n, diag *d);
 /** The collective arguments of a row; *found false when it has none. Strings live as long as the file. */
 marey_status store_read_collective(store_file *f, uint64_t row, store_collective *c, const char **what,
                                    const char **dtype, bool *found, diag *d);
