@@ -159,6 +159,12 @@ static marey_status answer(const grid_job *job, store_file *f, diag *d)
         .n_rows = rows.n,
         .cancel = &program_cancel,
     };
+    if (q.t1_ns <= q.t0_ns) {
+        char end[48];
+        time_format(m->duration_ns, end, sizeof end);
+        MAREY_TRY(diag_error(d, MAREY_RANGE, store_path(f), DIAG_NO_OFFSET,
+                             "Nothing lies in this range: the run lasts %s.", end));
+    }
     program_catch_interrupt();
     MAREY_TRY(store_query(f, &q, results, d));
     if (job->json) {
