@@ -3,29 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/tip.h"
 
-enum { MAX_LINES = 18, LINE_CAP = 160, TIP_SHARES = 5, ARG_LINES = 6 };
+enum { TIP_SHARES = 5, ARG_LINES = 6 };
 
-typedef struct tip_line {
-    char name[48]; /* "" for a line of its own */
-    char value[LINE_CAP];
-    uint8_t klass; /* a swatch before it; CELL_EMPTY: none */
-} tip_line;
-
-typedef struct tip {
-    char title[LINE_CAP];
-    char subtitle[LINE_CAP];
-    uint8_t klass;
-    tip_line lines[MAX_LINES];
-    int n;
-} tip;
-
-static tip_line *add_line(tip *t, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static tip_line *add_line(tip *t, const char *name, const char *format, ...)
+tip_line *tip_add(tip *t, const char *name, const char *format, ...)
 {
     static tip_line spare;
-    tip_line *line = t->n < MAX_LINES ? &t->lines[t->n++] : &spare;
+    tip_line *line = t->n < TIP_MAX_LINES ? &t->lines[t->n++] : &spare;
     va_list args;
     va_start(args, format);
     (void)vsnprintf(line->value, sizeof line->value, format, args);
@@ -39,7 +24,7 @@ static void add_time(tip *t, const char *name, int64_t ns)
 {
     char text[64];
     time_format_exact(ns, text, sizeof text);
-    (void)add_line(t, name, "%s", text);
+    (void)tip_add(t, name, "%s", text);
 }
 
 /* ------------------------------------------------------------------ one event */
@@ -100,7 +85,7 @@ static void add_arguments(tip *t, const char *s, size_t n)
         }
         size_t end = value_end(s, n, i);
         if (shown == ARG_LINES) {
-            (void)add_line(t, "", "more arguments");
+            (void)tip_add(t, "", "more arguments");
             return;
         }
         char name[40];
@@ -108,7 +93,7 @@ static void add_arguments(tip *t, const char *s, size_t n)
         bool quoted = end > i + 1 && s[i] == '"';
         copy_part(name, sizeof name, s + key, key_end - key);
         copy_part(value, sizeof value, s + i + quoted, end - i - 2U * quoted);
-        (void)add_line(t, name, "%s", value);
+        (void)tip_add(t, name, "%s", value);
         i = end;
     }
 }
@@ -126,30 +111,30 @@ static void add_collective(scene *s, tip *t, uint64_t row)
     if (c.bytes >= 0) {
         bytes_format((uint64_t)c.bytes, bytes, sizeof bytes);
     }
-    (void)add_line(t, "collective", "%s%s%s%s%s", what, bytes[0] ? " \xC2\xB7 " : "", bytes,
-                   dtype && dtype[0] ? " \xC2\xB7 " : "", dtype ? dtype : "");
+    (void)tip_add(t, "collective", "%s%s%s%s%s", what, bytes[0] ? " \xC2\xB7 " : "", bytes,
+                  dtype && dtype[0] ? " \xC2\xB7 " : "", dtype ? dtype : "");
     if (c.group < s->model->n_groups) {
-        (void)add_line(t, "group", "%s \xC2\xB7 %u ranks", s->model->groups[c.group].name,
-                       s->model->groups[c.group].n_ranks);
+        (void)tip_add(t, "group", "%s \xC2\xB7 %u ranks", s->model->groups[c.group].name,
+                      s->model->groups[c.group].n_ranks);
     }
 }
 
 static void add_place(scene *s, tip *t, const ev *e)
 {
     const trace_lane *lane = &s->model->lanes[s->model->tracks[e->track].lane];
-    (void)add_line(t, "on", "%s \xC2\xB7 %s", s->model->ranks[lane->rank].label, lane->name);
+    (void)tip_add(t, "on", "%s \xC2\xB7 %s", s->model->ranks[lane->rank].label, lane->name);
     int32_t step = step_at(s, lane->rank, e->start_ns);
     if (step >= 0) {
-        (void)add_line(t, "instance", "step %lld, occurrence %u", (long long)s->model->steps[step].index, e->instance);
+        (void)tip_add(t, "instance", "step %lld, occurrence %u", (long long)s->model->steps[step].index, e->instance);
     }
     if (e->flags & EVENT_UNFINISHED) {
-        (void)add_line(t, "lost", "no end in the input: drawn to the end of the recording");
+        (void)tip_add(t, "lost", "no end in the input: drawn to the end of the recording");
     }
     if (e->flags & EVENT_REPAIRED) {
-        (void)add_line(t, "repaired", "a time of it was repaired");
+        (void)tip_add(t, "repaired", "a time of it was repaired");
     }
     if ((e->flags & EVENT_SEVERITY) >= SEVERITY_ERROR) {
-        (void)add_line(t, "severity", "%d of 15", e->flags & EVENT_SEVERITY);
+        (void)tip_add(t, "severity", "%d of 15", e->flags & EVENT_SEVERITY);
     }
 }
 
@@ -163,7 +148,7 @@ static void describe_event(scene *s, tip *t, const ev *e)
     t->klass = e->klass;
     add_time(t, "start", e->start_ns);
     if (e->flags & EVENT_INSTANT) {
-        (void)add_line(t, "duration", "a point in time");
+        (void)tip_add(t, "duration", "a point in time");
     } else {
         add_time(t, "duration", e->end_ns - e->start_ns);
     }
@@ -220,8 +205,8 @@ static void add_shares(tip *t, const column_numbers *k)
         }
         char text[48];
         time_format(k->share_ns[best], text, sizeof text);
-        tip_line *line = add_line(t, k->m->categories[best].name, "%s \xC2\xB7 %.1f %%", text,
-                                  100 * (double)k->share_ns[best] / (k->t1 - k->t0));
+        tip_line *line = tip_add(t, k->m->categories[best].name, "%s \xC2\xB7 %.1f %%", text,
+                                 100 * (double)k->share_ns[best] / (k->t1 - k->t0));
         line->klass = (uint8_t)k->m->categories[best].klass;
         k->share_ns[best] = 0;
     }
@@ -251,7 +236,7 @@ static bool describe_exactly(scene *s, tip *t, const scene_row *row, double t0, 
     count_format(k.count, count, sizeof count);
     (void)snprintf(t->title, sizeof t->title, "%s event%s", count, k.count == 1 ? "" : "s");
     time_format(k.busy_ns, text, sizeof text);
-    (void)add_line(t, "busy (union)", "%s \xC2\xB7 %.1f %%", text, 100 * (double)k.busy_ns / (t1 - t0));
+    (void)tip_add(t, "busy (union)", "%s \xC2\xB7 %.1f %%", text, 100 * (double)k.busy_ns / (t1 - t0));
     add_time(t, "longest", k.longest_ns);
     add_shares(t, &k);
     return true;
@@ -318,9 +303,9 @@ static void describe_roughly(scene *s, tip *t, const scene_row *row, uint32_t co
     count_format_short(k.count, text, sizeof text);
     (void)snprintf(t->title, sizeof t->title, "about %s events", text);
     time_format((int64_t)(k.busy * span_ns), text, sizeof text);
-    (void)add_line(t, "busy (union)", "about %s \xC2\xB7 %.1f %%", text, 100 * k.busy);
+    (void)tip_add(t, "busy (union)", "about %s \xC2\xB7 %.1f %%", text, 100 * k.busy);
     time_format(k.longest_ns, text, sizeof text);
-    (void)add_line(t, "longest", "at most %s", text);
+    (void)tip_add(t, "longest", "at most %s", text);
     for (int shown = 0; shown < TIP_SHARES; shown++) {
         uint8_t best = 0;
         for (uint8_t c = 1; c < CLASS_COUNT; c++) {
@@ -329,7 +314,7 @@ static void describe_roughly(scene *s, tip *t, const scene_row *row, uint32_t co
         if (k.share[best] <= 0) {
             return;
         }
-        tip_line *line = add_line(t, trace_class_name((trace_class)best), "about %.1f %%", 100 * k.share[best]);
+        tip_line *line = tip_add(t, trace_class_name((trace_class)best), "about %.1f %%", 100 * k.share[best]);
         line->klass = best;
         k.share[best] = 0;
     }
@@ -360,10 +345,10 @@ static void describe_group(scene *s, tip *t, const scene_row *row, uint32_t colu
     (void)snprintf(t->subtitle, sizeof t->subtitle, "%u ranks in one pixel column", g->n);
     t->klass = r->cells[column].klass;
     double idle = 0;
-    (void)add_line(t, "busiest rank", "%.0f %%", r->cells[column].occupancy / 2.55);
-    (void)add_line(t, "mean", "%.0f %%", r->mean[column].occupancy / 2.55);
+    (void)tip_add(t, "busiest rank", "%.0f %%", r->cells[column].occupancy / 2.55);
+    (void)tip_add(t, "mean", "%.0f %%", r->mean[column].occupancy / 2.55);
     idle = r->least[column].klass == CELL_EMPTY ? 0 : r->least[column].occupancy / 2.55;
-    (void)add_line(t, "least busy rank", "%.0f %%", idle);
+    (void)tip_add(t, "least busy rank", "%.0f %%", idle);
 }
 
 static void describe_counter(scene *s, tip *t, const scene_row *row)
@@ -371,8 +356,8 @@ static void describe_counter(scene *s, tip *t, const scene_row *row)
     const trace_counter *c = &s->model->counters[row->id];
     (void)snprintf(t->title, sizeof t->title, "%s", c->name);
     t->klass = CELL_EMPTY;
-    (void)add_line(t, "lowest", "%g", c->min);
-    (void)add_line(t, "highest", "%g", c->max);
+    (void)tip_add(t, "lowest", "%g", c->min);
+    (void)tip_add(t, "highest", "%g", c->max);
 }
 
 /* ------------------------------------------------------------------ drawing */
@@ -435,7 +420,7 @@ static void draw_tip_lines(scene *s, const tip *t, rect r, float y, float names)
     }
 }
 
-static void draw_tip(scene *s, const tip *t)
+void tip_draw(scene *s, const tip *t)
 {
     float w;
     float h;
@@ -485,5 +470,5 @@ void draw_hover(scene *s)
     } else {
         return;
     }
-    draw_tip(s, t);
+    tip_draw(s, t);
 }
