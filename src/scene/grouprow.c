@@ -167,7 +167,6 @@ static bool sum_eights(scene *s, const scene_row *row, group_sums *sums, row_ras
 
 row_raster *raster_group(scene *s, const scene_row *row)
 {
-    enum { MANY_RANKS = 2048 };
     bool valid;
     row_raster *out = raster_entry(s, ((uint64_t)ROW_GROUP << 33) | row->id, &valid);
     if (valid) {
@@ -177,7 +176,7 @@ row_raster *raster_group(scene *s, const scene_row *row)
     reset_group(out, n);
     group_sums sums = make_sums(s, n);
     bool complete = false;
-    bool eights = s->model->n_ranks > MANY_RANKS && sum_eights(s, row, &sums, out, &complete);
+    bool eights = s->model->n_ranks > s->many_ranks && sum_eights(s, row, &sums, out, &complete);
     if (!eights) {
         reset_group(out, n);
         sums = make_sums(s, n);

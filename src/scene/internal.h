@@ -112,6 +112,7 @@ typedef struct tile_slot {
     uint8_t state;
     const cache_cell *cells; /* READY */
     const uint8_t *planes;   /* READY; NULL: made here from events */
+    const uint8_t *least;    /* READY, R_EIGHT: share of the least busy rank, cell by cell */
 } tile_slot;
 
 /* Sums per column. */
@@ -127,7 +128,9 @@ typedef struct accumulator {
 typedef struct made_tile {
     tile_key key;
     cache_cell *cells; /* NULL: not done yet */
+    uint8_t *least;    /* R_EIGHT: [TILE_CELLS] */
     accumulator *sums; /* [TILE_ROWS] while it is being made */
+    float *rank_busy;  /* R_EIGHT, likewise: [TILE_ROWS * 8 * TILE_BINS] */
     uint32_t n_done;   /* blocks */
 } made_tile;
 
@@ -135,6 +138,7 @@ typedef struct made_tiles {
     map64 by_key; /* -> index + 1 */
     made_tile *items;
     size_t n, cap;
+    size_t n_making;
 } made_tiles;
 
 typedef enum source_mode { SOURCE_NONE, SOURCE_EVENTS, SOURCE_TILES } source_mode;
@@ -295,6 +299,7 @@ struct scene {
     uint64_t selected_key;
     char source_text[48];
     double event_budget; /* events in the window's blocks up to which all is drawn from events */
+    size_t many_ranks;   /* in the run, above which stage rows are made from rows of eight */
 };
 
 /* rows.c, place.c */
@@ -338,8 +343,8 @@ block_span *span_between(scene *s, uint32_t group, double t0_ns, double t1_ns);
 /** The same for the blocks with these ids. */
 block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n);
 tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col);
-/** Cells of a tile that is not stored; NULL while its events are not here. */
-const cache_cell *made_tile_cells(scene *s, const tile_key *key);
+/** A tile that is not stored; its cells are NULL while its events are not here. */
+const made_tile *made_tile_for(scene *s, const tile_key *key);
 void made_tiles_begin(made_tiles *m);
 void made_tiles_deinit(made_tiles *m);
 /** A ready tile of a coarser (else finer) level that covers `t_ns`; NULL: none. *empty: a coarser level has nothing

@@ -8,7 +8,7 @@
 
 #include "scene/internal.h"
 
-enum { MAX_MADE = 192, BLOCKS_AT_ONCE = 16 }; /* 64 KiB each */
+enum { MAX_MADE = 192, BLOCKS_AT_ONCE = 16, MAX_MAKING = 24 }; /* 64 KiB each */
 
 static uint64_t key_hash(const tile_key *k)
 {
@@ -33,18 +33,40 @@ static uint8_t top_class(const accumulator *a, uint32_t i)
     return best;
 }
 
-static void make_ranks(scene *s, const tile_key *key, const block_span *span, const time_grid *grid, accumulator *sums)
+/* Add the sums of one rank to those of its row. */
+static void add_sums(accumulator *to, const accumulator *from)
 {
+    for (uint32_t i = 0; i < from->n; i++) {
+        for (uint32_t classes = from->classes[i]; classes; classes &= classes - 1) {
+            size_t k = (size_t)i * CLASS_COUNT + (size_t)__builtin_ctz(classes);
+            uint16_t bit = (uint16_t)(classes & (~classes + 1));
+            to->share[k] = (to->classes[i] & bit ? to->share[k] : 0) + from->share[k];
+            to->classes[i] |= bit;
+        }
+        uint32_t count = (uint32_t)to->count[i] + from->count[i];
+        to->busy[i] += from->busy[i];
+        to->count[i] = (uint8_t)(count > 255 ? 255 : count);
+        to->severity[i] = to->severity[i] > from->severity[i] ? to->severity[i] : from->severity[i];
+    }
+}
+
+/* Each rank's own union; the ranks of a row add up. */
+static void make_ranks(scene *s, made_tile *t, const block_span *span, const time_grid *grid)
+{
+    const tile_key *key = &t->key;
     store_group_info g = store_group_at(s->file, key->group);
     uint32_t per_row = key->r == R_EIGHT ? 8 : 1;
     uint32_t n_ranks = g.first_rank + g.n_ranks <= s->model->n_ranks ? g.n_ranks : 0;
-    for (uint32_t r = 0; r < TILE_ROWS[key->r]; r++) {
-        uint32_t first = (key->row_block * TILE_ROWS[key->r] + r) * per_row;
-        uint32_t end = first + per_row < n_ranks ? first + per_row : n_ranks;
-        for (uint32_t k = first; k < end; k++) { /* each rank's own union; eight add up */
-            uint32_t from = s->rank_first_track[g.first_rank + k];
-            uint32_t to = s->rank_first_track[g.first_rank + k + 1];
-            accumulate_events(s, span, s->device_tracks + from, to - from, grid, &sums[r], NULL, 0);
+    uint32_t first = key->row_block * TILE_ROWS[key->r] * per_row;
+    accumulator *one = &s->rasters.bins;
+    for (uint32_t k = 0; k < TILE_ROWS[key->r] * per_row && first + k < n_ranks; k++) {
+        uint32_t from = s->rank_first_track[g.first_rank + first + k];
+        uint32_t to = s->rank_first_track[g.first_rank + first + k + 1];
+        accumulator_reset(one, grid->n);
+        accumulate_events(s, span, s->device_tracks + from, to - from, grid, one, NULL, 0);
+        add_sums(&t->sums[k / per_row], one);
+        for (uint32_t i = 0; t->rank_busy && i < grid->n; i++) {
+            t->rank_busy[(size_t)k * grid->n + i] += one->busy[i];
         }
     }
 }
@@ -83,7 +105,9 @@ static void free_sums(made_tile *t)
         accumulator_deinit(&t->sums[r]);
     }
     free(t->sums);
+    free(t->rank_busy);
     t->sums = NULL;
+    t->rank_busy = NULL;
 }
 
 static float capacity_of(const scene *s, const tile_key *key, uint32_t row)
@@ -94,6 +118,22 @@ static float capacity_of(const scene *s, const tile_key *key, uint32_t row)
     uint32_t n_ranks = store_group_at(s->file, key->group).n_ranks;
     uint32_t first = (key->row_block * TILE_ROWS[R_EIGHT] + row) * 8;
     return first + 8 <= n_ranks || first >= n_ranks ? 8 : (float)(n_ranks - first);
+}
+
+static void finish_least(const scene *s, made_tile *t)
+{
+    uint32_t n = TILE_BINS[R_EIGHT];
+    t->least = mem_calloc(TILE_CELLS, 1);
+    for (uint32_t r = 0; r < TILE_ROWS[R_EIGHT]; r++) {
+        uint32_t n_ranks = (uint32_t)capacity_of(s, &t->key, r);
+        for (uint32_t i = 0; i < n; i++) {
+            float least = 1;
+            for (uint32_t k = 0; k < n_ranks; k++) {
+                least = fminf(least, t->rank_busy[(size_t)(r * 8 + k) * n + i]);
+            }
+            t->least[(size_t)r * n + i] = (uint8_t)(least * 255 + 0.5F);
+        }
+    }
 }
 
 static void finish(const scene *s, made_tile *t)
@@ -111,12 +151,18 @@ static void finish(const scene *s, made_tile *t)
             t->cells[(size_t)r * n + i] = a->classes[i] != 0 ? some : none;
         }
     }
+    if (t->rank_busy) {
+        finish_least(s, t);
+    }
     free_sums(t);
 }
 
 static void begin_tile(made_tile *t)
 {
     uint32_t rows = TILE_ROWS[t->key.r];
+    if (t->key.r == R_EIGHT) {
+        t->rank_busy = mem_calloc((size_t)rows * 8 * TILE_BINS[R_EIGHT], sizeof *t->rank_busy);
+    }
     t->sums = mem_calloc(rows, sizeof *t->sums);
     for (uint32_t r = 0; r < rows; r++) {
         accumulator_reset(&t->sums[r], TILE_BINS[t->key.r]);
@@ -147,7 +193,7 @@ static void advance(scene *s, made_tile *t)
         if (t->key.r == R_TRACK) {
             make_tracks(s, &t->key, &one, &grid, t->sums);
         } else {
-            make_ranks(s, &t->key, &one, &grid, t->sums);
+            make_ranks(s, t, &one, &grid);
         }
     }
     if (t->n_done == n) {
@@ -161,9 +207,11 @@ static void forget(made_tiles *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         free(m->items[i].cells);
+        free(m->items[i].least);
         free_sums(&m->items[i]);
     }
     m->n = 0;
+    m->n_making = 0;
     map64_deinit(&m->by_key);
     memset(&m->by_key, 0, sizeof m->by_key);
 }
@@ -174,7 +222,7 @@ void made_tiles_deinit(made_tiles *m)
     free(m->items);
 }
 
-const cache_cell *made_tile_cells(scene *s, const tile_key *key)
+const made_tile *made_tile_for(scene *s, const tile_key *key)
 {
     made_tiles *m = &s->rasters.made;
     uint64_t *place = map64_put(&m->by_key, key_hash(key));
@@ -182,13 +230,19 @@ const cache_cell *made_tile_cells(scene *s, const tile_key *key)
         made_tile t = {.key = *key};
         VEC_PUSH(m->items, m->n, m->cap, t);
         *place = m->n;
-        begin_tile(&m->items[m->n - 1]);
     }
     made_tile *t = &m->items[*place - 1];
-    if (!t->cells) {
-        advance(s, t);
+    if (!t->cells && !t->sums && m->n_making < MAX_MAKING) { /* sums are large: a few tiles at a time */
+        begin_tile(t);
+        m->n_making++;
     }
-    return t->cells;
+    if (t->sums) {
+        advance(s, t);
+        m->n_making -= t->sums == NULL;
+    } else if (!t->cells) {
+        s->src.n_wanted++;
+    }
+    return t;
 }
 
 /* Between frames, so that no pointer of a frame is lost. */

@@ -20,6 +20,7 @@ marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, 
     s->text = t;
     s->model = m;
     s->event_budget = 400000;
+    s->many_ranks = 2048;
     s->scratch.chunk_size = (size_t)1 << 20;
     facts_init(s);
     tree_init(s);

@@ -200,14 +200,17 @@ static void fill_slot(scene *s, const tile_key *key, tile_slot *slot)
         slot->state = SLOT_READY;
         slot->cells = tile->cells;
         slot->planes = tile->planes;
+        slot->least = tile->planes + (size_t)PLANE_LEAST * TILE_CELLS;
         return;
     }
     if (stored == TILE_STORED && !cache_failed(s->cache, true, id)) {
         s->src.n_wanted++;
         return;
     }
-    slot->cells = made_tile_cells(s, key); /* not stored, or damaged: the events still say it */
-    slot->state = slot->cells ? SLOT_READY : SLOT_MISSING;
+    const made_tile *made = made_tile_for(s, key); /* not stored, or damaged: the events still say it */
+    slot->cells = made->cells;
+    slot->least = made->least;
+    slot->state = made->cells ? SLOT_READY : SLOT_MISSING;
 }
 
 tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col)

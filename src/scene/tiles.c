@@ -349,10 +349,10 @@ uint8_t least_of_column(const tile_job *job, uint32_t column)
             continue;
         }
         const tile_slot *slot = &g->slots[(size_t)(row / TILE_ROWS[g->r]) * g->n_cols + col];
-        if (slot->state == SLOT_READY && slot->planes) {
+        if (slot->state == SLOT_READY && slot->least) {
             uint32_t w = j == b.first ? b.first_weight : j == b.last ? b.last_weight : g->map->middle_weight;
             size_t cell = (size_t)(row % TILE_ROWS[g->r]) * width + (size_t)((uint64_t)bin % width);
-            sum += slot->planes[(size_t)PLANE_LEAST * TILE_CELLS + cell] * w;
+            sum += slot->least[cell] * w;
         }
     }
     return (uint8_t)(sum >> 8 > 255 ? 255 : sum >> 8);

@@ -221,6 +221,62 @@ static void stage_rows_hide_no_idle_rank(void **state)
     small_free(&r);
 }
 
+/* The same from rows of eight ranks: what any does is never missed, and what all do never claimed too much. */
+static void rows_of_eight_hide_no_idle_rank(void **state)
+{
+    (void)state;
+    prng p;
+    prng_seed(&p, 15);
+    small_run r;
+    stage g;
+    brute_random_run(&r, &p, 16, 4000, 1000);
+    for (uint32_t k = 0; k < r.m.n_ranks; k++) {
+        r.m.ranks[k].stage = (int32_t)k / 8;
+    }
+    assert_int_equal(stage_open(&g, &r, 700, 900), MAREY_OK);
+    g.scene->event_budget = 0;
+    g.scene->many_ranks = 0;
+    scene_open_all(g.scene, 0);
+    g.view.t1_ns = 0.8 * (double)r.m.duration_ns;
+    assert_true(stage_settle(&g) > 0);
+    double bin = 0;
+    for (size_t row = 0; row < 2; row++) {
+        const group_source *src = &g.scene->src.groups[R_EIGHT];
+        bin = src->made && src->mode == SOURCE_TILES ? (double)src->map->bin_ns : bin;
+        const row_raster *all = stage_raster(&g, &g.scene->tree.rows[row]);
+        const time_grid *grid = &g.scene->src.grid;
+        brute_column *truth[8];
+        for (uint32_t k = 0; k < 8; k++) {
+            uint32_t rank = g.scene->tree.group_ranks[g.scene->tree.groups[row].first + k];
+            uint32_t first = g.scene->rank_first_track[rank];
+            truth[k] = mem_calloc(grid->n, sizeof *truth[k]);
+            brute_columns(&r, g.scene->device_tracks + first, g.scene->rank_first_track[rank + 1] - first, grid,
+                          truth[k]);
+        }
+        for (uint32_t i = 0; i < all->n; i++) {
+            double least = 1;
+            double mean = 0;
+            bool any = false;
+            for (uint32_t k = 0; k < 8; k++) {
+                any = any || truth[k][i].count > 0;
+                least = fmin(least, truth[k][i].busy);
+                mean += truth[k][i].busy / 8;
+            }
+            double shown = all->least[i].klass == CELL_EMPTY ? 0 : all->least[i].occupancy / 255.0;
+            double slack = 0.03 + 2 * fmin(1, bin * grid->inverse);
+            assert_true(!any || all->cells[i].klass != CELL_EMPTY);
+            assert_true(shown <= least + slack);
+            assert_true(!any || fabs(all->mean[i].occupancy / 255.0 - mean) <= slack);
+        }
+        for (uint32_t k = 0; k < 8; k++) {
+            free(truth[k]);
+        }
+    }
+    assert_true(bin > 0);
+    stage_close(&g);
+    small_free(&r);
+}
+
 /* A long event alone: at every width and offset it inks exactly the columns that it meets, and no other. */
 static void a_range_inks_the_same_at_any_width(void **state)
 {
