@@ -11,5 +11,5 @@ function(marey_add_fuzz_smoke name room mutations)
     set_tests_properties(fuzz_smoke.${name} PROPERTIES LABELS fuzz TIMEOUT 300)
 endfunction()
 
-marey_add_fuzz_smoke(fuzz_chrome readers 3000 "${CMAKE_SOURCE_DIR}/tests/diff/readers/cases")
+marey_add_fuzz_smoke(fuzz_chrome readers 20000 "${CMAKE_SOURCE_DIR}/tests/diff/readers/cases")
 marey_add_fuzz_smoke(fuzz_documents parse 20000 "${CMAKE_SOURCE_DIR}/tests/fuzz/documents")
