@@ -66,12 +66,6 @@ static int64_t rank_of_path(const char *path)
     return rank;
 }
 
-static marey_status read_file(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
-{
-    (void)ctx;
-    return reader_read_file(path, b, progress);
-}
-
 static marey_status read_run(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
 {
     (void)path;
@@ -87,7 +81,7 @@ static void add(input_list *l, run_source *run, bool may_fail)
                         .rank_hint = trace                 ? rank_of_path(run->label)
                                      : run->rank_is_device ? -1
                                                            : run->rank,
-                        .read = trace ? read_file : read_run,
+                        .read = read_run,
                         .ctx = run};
     VEC_RESERVE(l->may_fail, l->cap_may_fail, l->n + 1);
     l->may_fail[l->n] = may_fail;

@@ -629,6 +629,7 @@ marey_status ascend_db_read(run_reader *r, const run_file *f)
     memset(a.sources, 0xFF, sizeof a.sources);
     marey_status status = sqldb_open(f->path, r->b->diag, r->b->file, &a.db);
     if (status == MAREY_OK && !sqldb_has_table(a.db, "STRING_IDS") && !sqldb_has_table(a.db, "TASK")) {
+        run_lose(r, MAREY_LOSS_NOT_A_TRACE, 0, NULL);
         status = diag_error(r->b->diag, MAREY_UNSUPPORTED, f->path, DIAG_NO_OFFSET,
                             "is an SQLite database, but not one of an Ascend profiler");
     }

@@ -110,7 +110,8 @@ void run_group_files(const char *const *paths, const bool *named, size_t n, aren
                      size_t *n_out, diag *d);
 
 /**
- * Read one source into a builder (fresh; finished on OK). Files that are damaged, empty or missing are counted and
+ * Read one source into a builder (fresh; finished on OK). A file without a role is read by what it holds: a trace, an
+ * Ascend profiler's database, a Marey export. Files that are damaged, empty or missing are counted and
  * named in the builder's diag; the others of the source are read.
  * @return OK; FORMAT when nothing in it could be used; UNSUPPORTED; CANCELLED; what the builder's flush returned
  */

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "parse/decns.h"
+#include "parse/source.h"
 
 /* ---- strings ---- */
 
@@ -371,10 +372,44 @@ static marey_status finish(run_reader *r, marey_status status)
     return status;
 }
 
+/* A file whose name says nothing may still be a profiler's database or a Marey export. */
+static bool judge_content(run_file *f, run_source *s)
+{
+    source *in = NULL;
+    source_options quiet = {0};
+    char bytes[64] = "";
+    size_t n = 0;
+    size_t got = 1;
+    if (source_open(f->path, &quiet, &in) == MAREY_OK) {
+        while (n < sizeof bytes - 1 && got > 0) {
+            got = source_read(in, bytes + n, sizeof bytes - 1 - n);
+            n += got;
+        }
+    }
+    source_close(&in);
+    const char *text = bytes + strspn(bytes, " \t\r\n{");
+    if (n > 15 && memcmp(bytes, "SQLite format 3", 15) == 0) {
+        f->role = RUN_PROFILER_DB;
+        s->format = RUN_FORMAT_ASCEND;
+    } else if (strncmp(text, "\"maps\"", 6) == 0) {
+        f->role = RUN_MAREY;
+        s->format = RUN_FORMAT_MAREY;
+    }
+    s->files = f;
+    return f->role != RUN_TRACE;
+}
+
 marey_status reader_read_run_source(const run_source *s, trace_builder *b, const reader_progress *progress)
 {
+    run_file file_by_content;
+    run_source source_by_content;
     if (s->format == RUN_FORMAT_TRACE) {
-        return reader_read_file(s->files[0].path, b, progress);
+        file_by_content = s->files[0];
+        source_by_content = *s;
+        if (!judge_content(&file_by_content, &source_by_content)) {
+            return reader_read_file(s->files[0].path, b, progress);
+        }
+        s = &source_by_content;
     }
     const char *path = b->path;
     uint32_t file = b->file;

@@ -296,6 +296,15 @@ static void text_and_db_agree(void **state)
     (void)snprintf(junk, sizeof junk, "%s/x", sub);
     assert_int_equal(remove(junk), 0);
     folder_see(sub, &db);
+    char other[128]; /* by content, whatever its name */
+    seen_run renamed;
+    char from[160];
+    (void)snprintf(from, sizeof from, "%s/ascend_pytorch_profiler_3.db", sub);
+    (void)snprintf(other, sizeof other, "%s/mine.sqlite", sub);
+    assert_int_equal(rename(from, other), 0);
+    folder_see(sub, &renamed);
+    same_events(&db, &renamed);
+    seen_free(&renamed);
     assert_int_equal(text.status, MAREY_OK);
     assert_int_equal(db.status, MAREY_OK);
     same_events(&text, &db);

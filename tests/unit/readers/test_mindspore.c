@@ -365,6 +365,24 @@ static void broken_export(void **state)
     folder_remove(folder);
 }
 
+/* A name that says nothing: what the file holds decides. */
+static void export_of_another_name(void **state)
+{
+    (void)state;
+    static char text[20000];
+    char folder[64];
+    seen_run s;
+    folder_make(folder, sizeof folder);
+    export_json(text, sizeof text, "");
+    folder_put(folder, "resnet.json", text);
+    folder_see(folder, &s);
+    assert_int_equal(s.status, MAREY_OK);
+    assert_int_equal(s.n, 81);
+    assert_int_equal(s.b.side.n_places, 4);
+    seen_free(&s);
+    folder_remove(folder);
+}
+
 static void phases(void **state)
 {
     (void)state;
@@ -394,7 +412,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timeline),     cmocka_unit_test(text_and_steps), cmocka_unit_test(steps_beside_a_timeline),
         cmocka_unit_test(tables),       cmocka_unit_test(strategy),       cmocka_unit_test(msprof),
-        cmocka_unit_test(marey_export), cmocka_unit_test(broken_export),  cmocka_unit_test(phases),
+        cmocka_unit_test(marey_export), cmocka_unit_test(broken_export),  cmocka_unit_test(export_of_another_name),
+        cmocka_unit_test(phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
