@@ -17,6 +17,8 @@ const marey_command COMMANDS[] = {
 #if MAREY_VIEWER
     {"bench", "measure frames of a scripted zoom", cmd_bench},
 #endif
+    {"stats", "what ran in a time range, by name, and where each rank's time went", cmd_stats},
+    {"report", "the diagnosis: what makes the steps long, and who is to blame", cmd_report},
     {"synth", "simulate a training run on a cluster, with known faults", cmd_synth},
     {"help", "this menu; the options of a command; the keys of the window", cmd_help},
 };

@@ -15,6 +15,8 @@ enum { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2 };
 int cmd_convert(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_grid(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 #if MAREY_VIEWER
