@@ -92,11 +92,19 @@ typedef struct block_span {
     uint32_t n_carry;
 } block_span;
 
-/* Which bins of a level a column covers, relative to the first bin of the window. */
+/* Which bins of a level a column covers, relative to the first bin of the window. Weights are parts of the column, of
+ * 256. */
 typedef struct bin_range {
-    uint32_t first, last;
-    uint16_t first_weight, last_weight; /* of 256 */
+    uint32_t first;
+    uint16_t more; /* bins after the first */
+    uint16_t first_weight, last_weight;
+    uint16_t only_middle_weight; /* of the second of three; 0 where there are not three */
 } bin_range;
+
+static inline uint32_t last_bin(bin_range b)
+{
+    return b.first + b.more;
+}
 
 typedef struct bin_map {
     int64_t bin_ns;
@@ -110,9 +118,11 @@ typedef enum slot_state { SLOT_UNKNOWN, SLOT_EMPTY, SLOT_READY, SLOT_MISSING } s
 
 typedef struct tile_slot {
     uint8_t state;
-    const cache_cell *cells; /* READY */
-    const uint8_t *planes;   /* READY; NULL: made here from events */
-    const uint8_t *least;    /* READY, R_EIGHT: share of the least busy rank, cell by cell */
+    const cache_cell *cells;   /* READY */
+    const uint8_t *planes;     /* READY; NULL: made here from events */
+    const uint8_t *least;      /* READY, R_EIGHT: share of the least busy rank, cell by cell */
+    const cache_tile *standin; /* MISSING: a ready tile of a coarser level that covers all of it; may be NULL */
+    int64_t standin_bin_ns;
 } tile_slot;
 
 /* Sums per column. */

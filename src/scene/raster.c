@@ -113,7 +113,11 @@ static void clear_raster(row_raster *r, uint32_t n)
     r->n = n;
     r->n_wide = 0;
     r->n_marks = 0;
-    for (uint32_t i = 0; i < n; i++) {
+}
+
+static void clear_cells(row_raster *r)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
         r->cells[i] = (draw_cell){CELL_EMPTY, 0, 0, 255};
     }
 }
@@ -200,13 +204,13 @@ static void raster_job(scene *s, tile_job *job)
 {
     clear_raster(job->out, s->src.grid.n);
     job->out->complete = true;
-    if (!job->g) {
+    if (job->g && job->g->mode == SOURCE_TILES) {
+        raster_tiles(s, job);
         return;
     }
-    if (job->g->mode == SOURCE_EVENTS) {
+    clear_cells(job->out);
+    if (job->g) {
         raster_events(s, job);
-    } else {
-        raster_tiles(s, job);
     }
 }
 

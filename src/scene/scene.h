@@ -59,8 +59,27 @@ typedef enum pick_kind {
     PICK_ARROW,
     PICK_OVERVIEW,
     PICK_AXIS,
-    PICK_COMMAND
+    PICK_COMMAND,
+    PICK_COMM
 } pick_kind;
+
+/* A thing of the communication layout. */
+typedef enum comm_hit_kind {
+    HIT_NONE,
+    HIT_GROUP,     /* a: communicator */
+    HIT_OPERATION, /* a: operation */
+    HIT_SORT,      /* a: comm_sort */
+    HIT_MEASURE,   /* a: comm_measure */
+    HIT_ONLY,      /* the switch between all and one communicator */
+    HIT_NODE,      /* a: place in the graph's order */
+    HIT_CELL,      /* a, b: row and column of the matrix */
+    HIT_OUTLIER,   /* a: item of the model; b: its link */
+    HIT_LIST       /* a: comm_pane: a list's ground, for scrolling */
+} comm_hit_kind;
+typedef struct comm_hit {
+    comm_hit_kind kind;
+    uint32_t a, b;
+} comm_hit;
 
 typedef struct scene_pick {
     pick_kind kind;
@@ -68,10 +87,46 @@ typedef struct scene_pick {
     uint32_t row;        /* of the row list (PICK_EVENT, PICK_CELL, PICK_ROW, PICK_ARROW) */
     double time_ns;      /* under the cursor */
     const char *command; /* PICK_COMMAND: name of an app command ("layout-marey", ...) */
+    comm_hit comm;       /* PICK_COMM */
 } scene_pick;
 
 /** What lies at a device pixel of the last built frame. */
 scene_pick scene_pick_at(scene *s, double x, double y);
+
+/** What is worked out beside the drawing (communication) is announced through `wake`, on another thread. */
+void scene_set_wake(scene *s, void (*wake)(void *ctx), void *ctx);
+/** Wait for it. @return true when something was under way */
+bool scene_settle(scene *s);
+
+/* ---- the communication layout: what keys and clicks do to the view, by the last frame ---- */
+
+/* Where to look in the Marey layout. */
+typedef struct comm_target {
+    uint64_t event_row; /* to select; UINT64_MAX: not found */
+    double t0_ns, t1_ns;
+} comm_target;
+typedef enum comm_key {
+    COMM_UP,
+    COMM_DOWN,
+    COMM_LEFT,
+    COMM_RIGHT,
+    COMM_PAGE_UP,
+    COMM_PAGE_DOWN,
+    COMM_NEXT_PANE,
+    COMM_NEXT_MEASURE,
+    COMM_NEXT_SORT,
+    COMM_REVERSE,
+    COMM_ONLY
+} comm_key;
+
+/** @return false when the key means nothing there */
+bool scene_comm_key(const scene *s, view *v, comm_key key);
+/** @return true when the click leads to another place, which is in *go */
+bool scene_comm_click(scene *s, view *v, const comm_hit *hit, comm_target *go);
+/** Where Enter leads to: the operation, or the matrix cell's furthest outlier. */
+bool scene_comm_open(scene *s, const view *v, comm_target *go);
+/** Scroll the list under the point by design px. @return false when there is none */
+bool scene_comm_scroll(const scene *s, view *v, double x, double y, double by_px);
 
 /** Open or close a node of the row tree (by row index of the last frame). @return false when it has no children */
 bool scene_toggle_row(scene *s, uint32_t row);

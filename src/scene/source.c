@@ -81,10 +81,12 @@ static void fill_map(const time_grid *g, bin_map *m)
         double last = fmax(ceil(high / bin) - 1, first);
         double first_end = fmin((first + 1) * bin, high);
         double last_begin = fmax(last * bin, low);
-        m->ranges[i].first = (uint32_t)((int64_t)first - m->first_bin);
-        m->ranges[i].last = (uint32_t)((int64_t)last - m->first_bin);
-        m->ranges[i].first_weight = weight_of((first_end - low) * g->inverse);
-        m->ranges[i].last_weight = first < last ? weight_of((high - last_begin) * g->inverse) : 0;
+        bin_range *b = &m->ranges[i];
+        b->first = (uint32_t)((int64_t)first - m->first_bin);
+        b->more = (uint16_t)fmin(last - first, UINT16_MAX);
+        b->first_weight = weight_of((first_end - low) * g->inverse);
+        b->last_weight = first < last ? weight_of((high - last_begin) * g->inverse) : 0;
+        b->only_middle_weight = b->more == 2 ? weight_of(fmin(bin * g->inverse, 1)) : 0;
     }
     m->middle_weight = weight_of(fmin(bin * g->inverse, 1));
 }
@@ -186,6 +188,28 @@ group_source *source_of(scene *s, uint32_t group, uint8_t r)
     return g;
 }
 
+/* Levels nest: one tile of a coarser level covers all of a finer one. */
+static void find_standin(scene *s, const tile_key *key, tile_slot *slot)
+{
+    store_group_info info = store_group_at(s->file, key->group);
+    tile_key up = *key;
+    while (up.level + 1U < info.n_levels[key->r]) {
+        up.level++;
+        up.col >>= LOD_FACTOR_BITS;
+        uint32_t id = 0;
+        if (store_tile_find(s->file, &up, &id) != TILE_STORED) {
+            continue;
+        }
+        bool top = up.level + 1U == info.n_levels[key->r];
+        const cache_tile *tile = top ? cache_get_tile(s->cache, id, 0) : cache_peek_tile(s->cache, id);
+        if (tile) {
+            slot->standin = tile;
+            slot->standin_bin_ns = lod_bin_ns(info.bin0_ns[key->r], up.level);
+            return;
+        }
+    }
+}
+
 static void fill_slot(scene *s, const tile_key *key, tile_slot *slot)
 {
     uint32_t id = 0;
@@ -205,12 +229,16 @@ static void fill_slot(scene *s, const tile_key *key, tile_slot *slot)
     }
     if (stored == TILE_STORED && !cache_failed(s->cache, true, id)) {
         s->src.n_wanted++;
+        find_standin(s, key, slot);
         return;
     }
     const made_tile *made = made_tile_for(s, key); /* not stored, or damaged: the events still say it */
     slot->cells = made->cells;
     slot->least = made->least;
     slot->state = made->cells ? SLOT_READY : SLOT_MISSING;
+    if (!made->cells) {
+        find_standin(s, key, slot);
+    }
 }
 
 tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col)

@@ -58,7 +58,7 @@ void standin_cells(scene *s, const group_source *g, uint32_t tile_row, int64_t a
             continue;
         }
         int64_t t = (int64_t)(time_edge(grid, i) + 0.5 * grid->step_ns);
-        cache_cell c = standin_cell(s, g, tile_row, t, (int64_t)(16 * grid->step_ns), &k);
+        cache_cell c = standin_cell(s, g, tile_row, t, (int64_t)(0.125 * grid->n * grid->step_ns), &k);
         if (c.busy > 0) {
             cells[i] = (draw_cell){c.klass, c.busy, CELL_COARSE | CELL_MORE, 255};
         }
@@ -99,20 +99,24 @@ static void gather_stored(gather *k, const cache_cell *row, uint32_t from, uint3
     }
 }
 
-static void gather_standin(gather *k, uint32_t tile_row, uint32_t from, uint32_t to)
+static void gather_standin(gather *k, const tile_slot *slot, uint32_t tile_row, uint32_t from, uint32_t to)
 {
-    const bin_map *m = k->job->g->map;
-    standin at = {.until_ns = INT64_MIN};
+    const group_source *g = k->job->g;
+    const bin_map *m = g->map;
+    k->any_coarse = true;
+    k->missing = true;
+    if (!slot->standin) {
+        return;
+    }
+    const cache_cell *row = slot->standin->cells + (size_t)(tile_row % TILE_ROWS[g->r]) * TILE_BINS[g->r];
     for (uint32_t i = from; i < to; i++) {
-        int64_t t = (m->first_bin + (int64_t)i) * m->bin_ns + m->bin_ns / 2;
-        cache_cell c = standin_cell(k->s, k->job->g, tile_row, t, m->bin_ns * 16, &at);
+        int64_t t = (m->first_bin + (int64_t)i) * m->bin_ns;
+        cache_cell c = row[(uint64_t)(t / slot->standin_bin_ns) % TILE_BINS[g->r]];
         if (c.busy > 0) {
             put_bin(&k->bins[i], c);
             k->coarse[i] = 1;
         }
     }
-    k->any_coarse = true;
-    k->missing = true;
 }
 
 static void gather_row(gather *k, uint32_t row_index)
@@ -135,7 +139,7 @@ static void gather_row(gather *k, uint32_t row_index)
             const cache_cell *row = slot->cells + (size_t)(tile_row % rows) * TILE_BINS[g->r];
             gather_stored(k, row, from, to, (uint32_t)((int64_t)from - begin), job->n_rows == 1);
         } else if (slot->state == SLOT_MISSING) {
-            gather_standin(k, tile_row, from, to);
+            gather_standin(k, slot, tile_row, from, to);
         }
     }
 }
@@ -185,31 +189,26 @@ static inline uint32_t word_of(const cache_cell *c)
     return (uint32_t)c->klass | (uint32_t)c->busy << 8 | (uint32_t)c->severity << 16 | (uint32_t)c->count << 24;
 }
 
+enum { BUSY_BITS = 0xFF00, SEVERITY_BITS = 0xFF0000 };
+
 /* What nearly all columns are: up to three bins of one class, or nothing. false: it is not that simple. */
-static inline bool reduce_simple(const cache_cell *bins, bin_range b, uint32_t middle_weight, draw_cell *out,
-                                 uint8_t *severity)
+static inline bool reduce_simple(const cache_cell *bins, bin_range b, draw_cell *out)
 {
-    uint32_t more = b.last - b.first;
-    if (more > 2) {
-        return false;
-    }
     uint32_t a = word_of(&bins[b.first]);
-    uint32_t z = word_of(&bins[b.last]);
-    uint32_t m = word_of(&bins[b.first + (more >> 1)]); /* the first one again when there is none between */
-    *severity = 0;
-    if (((a | m | z) & 0xFF00) == 0) {
+    uint32_t m = word_of(&bins[b.first + (b.more >> 1)]); /* the first one again when there is none between */
+    uint32_t z = word_of(&bins[b.first + b.more]);
+    if (((a | m | z) & BUSY_BITS) == 0 && b.more <= 2) {
+        *out = (draw_cell){CELL_EMPTY, 0, 0, 255};
         return true;
     }
-    uint32_t klass = (a & 0xFF00) ? a : (m & 0xFF00) ? m : z;
-    uint32_t differs = ((m & 0xFF00) ? m ^ klass : 0) | ((z & 0xFF00) ? z ^ klass : 0);
-    if ((differs & 0xFF) != 0 || ((a | m | z) & 0xFF0000) != 0) {
+    if ((((a ^ m) | (a ^ z)) & 0xFF) != 0 || ((a | m | z) & SEVERITY_BITS) != 0 || b.more > 2) {
         return false;
     }
-    uint32_t busy = (a >> 8 & 0xFF) * b.first_weight + (z >> 8 & 0xFF) * b.last_weight + 128;
-    busy = (busy + (more == 2 ? (m >> 8 & 0xFF) * middle_weight : 0)) >> 8;
-    uint32_t count = (a >> 24) + (more > 0 ? z >> 24 : 0) + (more == 2 ? m >> 24 : 0);
+    uint32_t busy = (a >> 8 & 0xFF) * b.first_weight + (z >> 8 & 0xFF) * b.last_weight;
+    busy = (busy + (m >> 8 & 0xFF) * b.only_middle_weight + 128) >> 8;
     busy = busy > 255 ? 255 : busy == 0 ? 1 : busy;
-    *out = (draw_cell){(uint8_t)klass, (uint8_t)busy, (uint8_t)(count > 1 ? CELL_MORE : 0), 255};
+    uint32_t count = (a >> 24) + (b.more > 0 ? z >> 24 : 0) + (b.more > 1 ? m >> 24 : 0);
+    *out = (draw_cell){(uint8_t)a, (uint8_t)busy, (uint8_t)(count > 1 ? CELL_MORE : 0), 255};
     return true;
 }
 
@@ -217,34 +216,42 @@ static inline bool reduce_simple(const cache_cell *bins, bin_range b, uint32_t m
 static void reduce_column(const bin_map *m, const cache_cell *bins, bin_range b, column_sum *c)
 {
     add_bin(c, bins[b.first], b.first_weight);
-    for (uint32_t j = b.first + 1; j < b.last; j++) {
+    for (uint32_t j = b.first + 1; j < last_bin(b); j++) {
         add_bin(c, bins[j], m->middle_weight);
     }
-    if (b.last > b.first) {
-        add_bin(c, bins[b.last], b.last_weight);
+    if (b.more > 0) {
+        add_bin(c, bins[last_bin(b)], b.last_weight);
     }
+}
+
+static uint8_t reduce_hard(raster_store *store, const gather *k, uint32_t i, draw_cell *out)
+{
+    const bin_map *m = k->job->g->map;
+    column_sum c = {.klass = 255};
+    reduce_column(m, k->bins, m->ranges[i], &c);
+    *out = c.klass != 255 ? cell_of(&c) : (draw_cell){CELL_EMPTY, 0, 0, 255};
+    if (c.mixed) {
+        store->mixed[store->n_mixed++] = i;
+    }
+    return c.severity;
 }
 
 static void reduce(scene *s, const gather *k, row_raster *out)
 {
-    const bin_map *m = k->job->g->map;
+    const bin_range *ranges = k->job->g->map->ranges;
+    const cache_cell *bins = k->bins;
     raster_store *store = &s->rasters;
+    draw_cell *cells = out->cells;
+    uint32_t n = out->n;
     store->n_mixed = 0;
-    VEC_RESERVE(store->mixed, store->cap_mixed, out->n);
+    VEC_RESERVE(store->mixed, store->cap_mixed, n);
     uint8_t before = 0;
-    for (uint32_t i = 0; i < out->n; i++) {
-        uint8_t severity;
-        if (!reduce_simple(k->bins, m->ranges[i], m->middle_weight, &out->cells[i], &severity)) {
-            column_sum c = {.klass = 255};
-            reduce_column(m, k->bins, m->ranges[i], &c);
-            if (c.klass != 255) {
-                out->cells[i] = cell_of(&c);
-            }
-            if (c.mixed) {
-                store->mixed[store->n_mixed++] = i;
-            }
-            severity = c.severity;
+    for (uint32_t i = 0; i < n; i++) {
+        if (reduce_simple(bins, ranges[i], &cells[i])) {
+            before = 0;
+            continue;
         }
+        uint8_t severity = reduce_hard(store, k, i, &cells[i]);
         if (severity > before) {
             add_mark(s, out, i, severity); /* where it begins */
         }
@@ -287,8 +294,8 @@ static void settle_classes(scene *s, const gather *k, row_raster *out)
         uint32_t i = store->mixed[n];
         uint32_t shares[CLASS_COUNT] = {0};
         bin_range b = m->ranges[i];
-        for (uint32_t j = b.first; j <= b.last; j++) {
-            uint32_t w = j == b.first ? b.first_weight : j == b.last ? b.last_weight : m->middle_weight;
+        for (uint32_t j = b.first; j <= last_bin(b); j++) {
+            uint32_t w = j == b.first ? b.first_weight : j == last_bin(b) ? b.last_weight : m->middle_weight;
             add_planes(k, j, w, shares);
         }
         uint8_t best = 0;
@@ -305,7 +312,7 @@ static void flag_coarse(const gather *k, row_raster *out)
 {
     const bin_map *m = k->job->g->map;
     for (uint32_t i = 0; i < out->n; i++) {
-        if (out->cells[i].klass != CELL_EMPTY && (k->coarse[m->ranges[i].first] || k->coarse[m->ranges[i].last])) {
+        if (out->cells[i].klass != CELL_EMPTY && (k->coarse[m->ranges[i].first] || k->coarse[last_bin(m->ranges[i])])) {
             out->cells[i].flags |= CELL_COARSE;
         }
     }
@@ -342,7 +349,7 @@ uint8_t least_of_column(const tile_job *job, uint32_t column)
     uint32_t width = TILE_BINS[g->r];
     bin_range b = g->map->ranges[column];
     uint32_t sum = 128;
-    for (uint32_t j = b.first; j <= b.last; j++) {
+    for (uint32_t j = b.first; j <= last_bin(b); j++) {
         int64_t bin = g->map->first_bin + (int64_t)j;
         uint64_t col = (uint64_t)bin / width - (uint64_t)g->first_col;
         if (bin < 0 || col >= g->n_cols || row / TILE_ROWS[g->r] >= g->n_row_blocks) {
@@ -350,7 +357,7 @@ uint8_t least_of_column(const tile_job *job, uint32_t column)
         }
         const tile_slot *slot = &g->slots[(size_t)(row / TILE_ROWS[g->r]) * g->n_cols + col];
         if (slot->state == SLOT_READY && slot->least) {
-            uint32_t w = j == b.first ? b.first_weight : j == b.last ? b.last_weight : g->map->middle_weight;
+            uint32_t w = j == b.first ? b.first_weight : j == last_bin(b) ? b.last_weight : g->map->middle_weight;
             size_t cell = (size_t)(row % TILE_ROWS[g->r]) * width + (size_t)((uint64_t)bin % width);
             sum += slot->least[cell] * w;
         }

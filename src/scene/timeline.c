@@ -147,10 +147,12 @@ static void draw_thin_row(scene *s, const scene_row *row, line_state *line)
     if (y != line->y) {
         rect at = {s->m.plot.x, (float)y, s->m.plot.w, 1};
         line->first_cell = s->l->n_cells;
-        (void)draw_add_strip(s->l, LAYER_DATA, at, s->src.grid.n, true);
+        draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, at, s->src.grid.n, true);
+        memcpy(cells, r->cells, r->n * sizeof *cells);
         line->y = y;
+    } else {
+        join_cells(s->l->cells + line->first_cell, r);
     }
-    join_cells(s->l->cells + line->first_cell, r);
     s->frame.complete = s->frame.complete && r->complete;
 }
 

@@ -276,7 +276,7 @@ static bool sum_planes(scene *s, const scene_row *row, uint32_t column, plane_nu
     uint32_t tile_row =
         r == R_RANK ? row->rank - store_group_at(s->file, group).first_rank : s->model->tracks[tracks[0]].row;
     bin_range b = g->map->ranges[column];
-    for (uint32_t i = b.first; i <= b.last; i++) {
+    for (uint32_t i = b.first; i <= last_bin(b); i++) {
         int64_t bin = g->map->first_bin + (int64_t)i;
         uint64_t col = (uint64_t)bin / TILE_BINS[r] - (uint64_t)g->first_col;
         if (bin < 0 || col >= g->n_cols || tile_row / TILE_ROWS[r] >= g->n_row_blocks) {
@@ -285,7 +285,7 @@ static bool sum_planes(scene *s, const scene_row *row, uint32_t column, plane_nu
         const tile_slot *slot = slot_of(s, g, tile_row / TILE_ROWS[r], (uint32_t)col);
         if (slot->state == SLOT_READY && slot->planes) {
             size_t cell = (size_t)(tile_row % TILE_ROWS[r]) * TILE_BINS[r] + (size_t)((uint64_t)bin % TILE_BINS[r]);
-            double weight = i == b.first ? b.first_weight : i == b.last ? b.last_weight : g->map->middle_weight;
+            double weight = i == b.first ? b.first_weight : i == last_bin(b) ? b.last_weight : g->map->middle_weight;
             add_planes(k, slot, cell, weight / 256);
         }
     }

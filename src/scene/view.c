@@ -72,7 +72,7 @@ void view_clamp(view *v, int64_t duration_ns)
     }
 }
 
-static const char *const layout_names[] = {"timeline", "marey"};
+static const char *const layout_names[] = {"timeline", "marey", "communication"};
 static const char *const grouping_names[] = {"none", "stage", "host"};
 static const char *const order_names[] = {"rank", "busy", "name"};
 
@@ -105,6 +105,9 @@ void view_to_json(const view *v, json_out *j)
     json_kstr(j, "rows", v->rows_pattern);
     json_key(j, "show_cpu");
     json_bool(j, v->show_cpu);
+    json_kuint(j, "comm_group", v->comm.group);
+    json_kuint(j, "comm_measure", v->comm.measure);
+    json_kuint(j, "comm_sort", v->comm.sort);
     json_end(j, '}');
 }
 

@@ -13,11 +13,25 @@
 #include "base/text.h"
 #include "draw/colour.h"
 
-typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY } view_layout;
+typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY, LAYOUT_COMMUNICATION } view_layout;
 typedef enum view_grouping { GROUP_BY_NONE, GROUP_BY_STAGE, GROUP_BY_HOST } view_grouping;
 typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME } view_order;
 
 enum { VIEW_PATTERN_MAX = 256 };
+
+/* What is chosen in the communication layout (diagnose/comm_model.h). */
+typedef enum comm_pane { PANE_LIST, PANE_GROUPS, PANE_MATRIX, COMM_PANES } comm_pane;
+typedef struct view_comm {
+    uint32_t group;     /* communicator, counted from 1; 0: the one with the most time */
+    uint32_t operation; /* of the list, counted from 1; 0: none */
+    uint32_t from, to;  /* cell of the matrix: places in its order, counted from 1; 0: none */
+    double groups_scroll_px, list_scroll_px;
+    uint8_t measure; /* comm_measure */
+    uint8_t sort;    /* comm_sort */
+    uint8_t pane;    /* comm_pane: what the keys move in */
+    bool descending;
+    bool only_group; /* graph and matrix show that communicator only */
+} view_comm;
 
 typedef struct view {
     double t0_ns, t1_ns; /* time across the plot, t1 > t0 */
@@ -32,6 +46,7 @@ typedef struct view {
     char rows_pattern[VIEW_PATTERN_MAX];      /* only rows whose label matches (glob, several by comma); "": all */
     bool show_cpu;                            /* CPU threads as rows */
     bool show_help;
+    view_comm comm;
 } view;
 
 void view_init(view *v, int64_t duration_ns);

@@ -345,9 +345,9 @@ static void a_nanosecond_keeps_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_are_drawn_exactly),     cmocka_unit_test(tiles_cover_every_event),
-        cmocka_unit_test(stage_rows_hide_no_idle_rank), cmocka_unit_test(a_range_inks_the_same_at_any_width),
-        cmocka_unit_test(a_nanosecond_keeps_its_place),
+        cmocka_unit_test(events_are_drawn_exactly),           cmocka_unit_test(tiles_cover_every_event),
+        cmocka_unit_test(stage_rows_hide_no_idle_rank),       cmocka_unit_test(rows_of_eight_hide_no_idle_rank),
+        cmocka_unit_test(a_range_inks_the_same_at_any_width), cmocka_unit_test(a_nanosecond_keeps_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
