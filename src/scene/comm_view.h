@@ -27,7 +27,7 @@ const comm_sums *comm_work_ask(comm_work *w, const comm_query *wanted, const com
 /** Wait until nothing is under way. @return true when something was */
 bool comm_work_settle(comm_work *w);
 /** The run could not be read: why; NULL: it could. */
-const char *comm_work_error(const comm_work *w);
+const char *comm_work_error(comm_work *w);
 
 /* ------------------------------------------------------------------ units */
 
@@ -35,9 +35,9 @@ const char *comm_work_error(const comm_work *w);
 typedef struct unit_link {
     uint32_t from, to;
     bool crosses_hosts;
-    uint32_t link[2];    /* of the model, by link_kind; NO_ID: none, or several (n_links says) */
+    uint32_t link[2]; /* of the model, by link_kind; NO_ID: none, or several (n_links says) */
     uint32_t n_links[2];
-    uint64_t n[2];       /* operations */
+    uint64_t n[2]; /* operations */
     int64_t time_ns[2];
     int64_t known_ns[2]; /* of it, with bytes */
     double bytes[2];
@@ -58,7 +58,7 @@ typedef struct comm_units {
     uint32_t *of_rank; /* [n_ranks] unit, NO_ID: not shown */
     unit_link *links;  /* by (from, to) */
     size_t n_links;
-    uint32_t *widest;  /* links, most bytes (then time) first */
+    uint32_t *widest; /* links, most bytes (then time) first */
     double most[COMM_MEASURES];
     double least_share, most_share; /* of communication in communication + wait, over units */
     double least_time, most_time;   /* communication + wait, ns, > 0 */
@@ -96,7 +96,7 @@ struct comm_view {
     list_place lists[2]; /* PANE_LIST, PANE_GROUPS */
     comm_area *areas;
     size_t n_areas, cap_areas;
-    comm_hit hover; /* under the pointer, by the areas of the frame before */
+    comm_hit hover;              /* under the pointer, by the areas of the frame before */
     uint32_t selected_operation; /* that holds the selected event; NO_ID */
 };
 typedef struct comm_view comm_view;

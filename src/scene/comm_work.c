@@ -34,7 +34,7 @@ struct comm_work {
     bool has_asked;
 };
 
-static bool read_run(comm_work *w)
+static bool read_run(comm_work *w, char *error, size_t cap)
 {
     diag d;
     diag_init(&d);
@@ -50,7 +50,7 @@ static bool read_run(comm_work *w)
         transfers_find(g);
         status = comm_model_make(&w->model, g, &w->cancel);
     } else if (status != MAREY_CANCELLED) {
-        (void)snprintf(w->error, sizeof w->error, "%s",
+        (void)snprintf(error, cap, "%s",
                        d.n_messages > 0 ? d.messages[0].text : "The run's communication can't be read.");
     }
     diag_deinit(&d);
@@ -59,10 +59,12 @@ static bool read_run(comm_work *w)
 
 static void answer(comm_work *w, const comm_query *q)
 {
-    bool is_read = w->has_model || read_run(w);
+    char error[sizeof w->error] = "";
+    bool is_read = w->has_model || read_run(w, error, sizeof error);
     comm_sums *r = is_read ? comm_sum_up(&w->model, q, &w->cancel) : NULL;
     (void)pthread_mutex_lock(&w->lock);
     w->has_model = is_read;
+    memcpy(w->error, error, sizeof error);
     comm_sums *old = w->fresh;
     if (r) {
         w->fresh = r;
@@ -193,7 +195,10 @@ bool comm_work_settle(comm_work *w)
     return was;
 }
 
-const char *comm_work_error(const comm_work *w)
+const char *comm_work_error(comm_work *w)
 {
-    return w->error[0] ? w->error : NULL;
+    (void)pthread_mutex_lock(&w->lock);
+    bool failed = w->error[0] != '\0'; /* once set, it stays */
+    (void)pthread_mutex_unlock(&w->lock);
+    return failed ? w->error : NULL;
 }

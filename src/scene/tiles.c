@@ -119,6 +119,13 @@ static void gather_standin(gather *k, const tile_slot *slot, uint32_t tile_row, 
     }
 }
 
+static void clear_bins(gather *k, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        k->bins[i] = EMPTY_CELL;
+    }
+}
+
 static void gather_row(gather *k, uint32_t row_index)
 {
     const tile_job *job = k->job;
@@ -138,7 +145,12 @@ static void gather_row(gather *k, uint32_t row_index)
         if (slot->state == SLOT_READY) {
             const cache_cell *row = slot->cells + (size_t)(tile_row % rows) * TILE_BINS[g->r];
             gather_stored(k, row, from, to, (uint32_t)((int64_t)from - begin), job->n_rows == 1);
-        } else if (slot->state == SLOT_MISSING) {
+            continue;
+        }
+        if (job->n_rows == 1) {
+            clear_bins(k, from, to);
+        }
+        if (slot->state == SLOT_MISSING) {
             gather_standin(k, slot, tile_row, from, to);
         }
     }
@@ -325,9 +337,11 @@ void raster_tiles(scene *s, const tile_job *job)
     VEC_RESERVE(store->gather, store->cap_gather, n);
     VEC_RESERVE(store->coarse, store->cap_coarse, n);
     gather k = {.s = s, .job = job, .bins = store->gather, .coarse = store->coarse};
-    for (uint32_t i = 0; i < n; i++) {
-        k.bins[i] = EMPTY_CELL;
-    }
+    /* A row of one track fills its bins tile by tile; only those before the run's start are left to be cleared. */
+    int64_t before = -job->g->map->first_bin;
+    bool whole =
+        job->n_rows != 1 || job->g->n_cols == 0 || job->tile_rows[0] / TILE_ROWS[job->g->r] >= job->g->n_row_blocks;
+    clear_bins(&k, 0, whole || before > (int64_t)n ? n : before < 0 ? 0 : (uint32_t)before);
     memset(k.coarse, 0, n);
     for (uint32_t i = 0; i < job->n_rows; i++) {
         gather_row(&k, i);
