@@ -138,7 +138,11 @@ void sweep_put(sweep *s, unsigned klass, int64_t start_ns, int64_t end_ns, int64
         enter_step(s);
     }
     if (klass == BUSY_COMPUTE && s->at < s->n && s->now_ns >= s->steps[s->at].start_ns) {
-        s->steps[s->at].bubble_ns += s->has_compute ? s->pending_bubble_ns : 0;
+        rank_step *w = &s->steps[s->at];
+        int64_t last = end_ns < w->end_ns ? end_ns : w->end_ns;
+        w->bubble_ns += s->has_compute ? s->pending_bubble_ns : 0;
+        w->first_compute_ns = s->has_compute ? w->first_compute_ns : s->now_ns;
+        w->last_compute_ns = last > w->last_compute_ns || !s->has_compute ? last : w->last_compute_ns;
         s->has_compute = true;
         s->pending_bubble_ns = 0;
     }

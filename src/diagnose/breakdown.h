@@ -30,7 +30,8 @@ typedef struct rank_step {
     int64_t kernel_wait_ns;    /* of own gaps: shorter than KERNEL_WAIT_NS */
     int64_t longest_gap_ns;    /* of own gaps */
     int64_t longest_gap_at_ns;
-    int64_t bubble_ns;   /* between first and last compute: neither compute nor a collective runs */
+    int64_t bubble_ns; /* between first and last compute: neither compute nor a collective runs */
+    int64_t first_compute_ns, last_compute_ns; /* begin of the first, end of the last; equal: none */
     int64_t wait_ns;     /* inside collectives: its duration less the shortest of its instance; a sum */
     int64_t p2p_wait_ns; /* inside sends and receives, likewise */
     uint32_t n_own_gaps;

@@ -111,23 +111,40 @@ static uint32_t micro_batches(const diagnosis *g)
     return m > 0 && m < INT32_MAX ? (uint32_t)m : 0;
 }
 
+/* Of the stage with the longest bubble, which is the first one: before its first compute nothing can be missing. Work
+ * is what fills the rest between first and last compute. */
+static void measure_bubble(const rule_state *s, int64_t *bubble_ns, int64_t *work_ns)
+{
+    const collected *c = &s->g->data;
+    int64_t *bubbles = mem_alloc((c->n_ranks * c->n_steps + 1) * sizeof *bubbles);
+    int64_t *works = mem_alloc((c->n_ranks * c->n_steps + 1) * sizeof *works);
+    *bubble_ns = -1;
+    *work_ns = 0;
+    for (uint32_t t = 0; t < s->n_stages; t++) {
+        size_t n = 0;
+        for (size_t i = 0; i < c->n_ranks * c->n_steps; i++) {
+            const rank_step *w = &c->cells[i];
+            if (s->stage_of[i / c->n_steps] == t && s->compute_ns[i] > 0) {
+                bubbles[n] = w->bubble_ns;
+                works[n++] = w->last_compute_ns - w->first_compute_ns - w->bubble_ns;
+            }
+        }
+        int64_t bubble = lower_median(bubbles, n);
+        if (n > 0 && bubble > *bubble_ns) {
+            *bubble_ns = bubble;
+            *work_ns = lower_median(works, n);
+        }
+    }
+    free(bubbles);
+    free(works);
+}
+
 static void add_bubble(rule_state *s)
 {
     diagnosis *g = s->g;
-    const collected *c = &g->data;
-    int64_t *bubbles = mem_alloc((c->n_ranks * c->n_steps + 1) * sizeof *bubbles);
-    int64_t *computes = mem_alloc((c->n_ranks * c->n_steps + 1) * sizeof *computes);
-    size_t n = 0;
-    for (size_t i = 0; i < c->n_ranks * c->n_steps; i++) {
-        if (s->compute_ns[i] > 0 && c->cells[i].end_ns > c->cells[i].start_ns) {
-            bubbles[n] = c->cells[i].bubble_ns;
-            computes[n++] = s->compute_ns[i];
-        }
-    }
-    int64_t bubble = lower_median(bubbles, n);
-    int64_t compute = lower_median(computes, n);
-    free(bubbles);
-    free(computes);
+    int64_t bubble;
+    int64_t compute;
+    measure_bubble(s, &bubble, &compute);
     uint32_t m = micro_batches(g);
     uint32_t p = s->n_stages;
     if (p < 2 || m == 0 || compute <= 0) {
@@ -138,7 +155,7 @@ static void add_bubble(rule_state *s)
     double by_schedule = ideal / (1 + ideal); /* of the step */
     double share = g->typical_step_ns > 0 ? (double)bubble / (double)g->typical_step_ns : 0;
     double severity = severity_of_structure(share < by_schedule ? share : by_schedule);
-    finding *f = finding_add(g, FINDING_PIPELINE_BUBBLE, severity, "bubble / compute against (p-1)/m");
+    finding *f = finding_add(g, FINDING_PIPELINE_BUBBLE, severity, "bubble / work against (p-1)/m");
     finding_number_add(f, "measured", measured);
     finding_number_add(f, "ideal", ideal);
     finding_number_add(f, "stages", p);
@@ -147,7 +164,7 @@ static void add_bubble(rule_state *s)
     finding_number_add(f, "share_of_step", share);
     f->t1_ns = g->model->duration_ns;
     finding_say(g, f,
-                "The pipeline's bubble is %.0f %% of the compute; the schedule with %u stages and %u micro-batches has "
+                "The pipeline's bubble is %.0f %% of the work; the schedule with %u stages and %u micro-batches has "
                 "%.0f %% at best.",
                 100 * measured, p, m, 100 * ideal);
     if (m < UINT32_MAX / 2) {
