@@ -106,6 +106,18 @@ static float draw_switches(scene *s)
     return draw_switch(s, right, "Timeline", "layout-timeline", s->v.layout == LAYOUT_TIMELINE);
 }
 
+/* The place of the search field, at the end of `room`. A field that would be too short for words is left out.
+ * @return what it takes */
+static float keep_search(scene *s, rect room)
+{
+    float w = fminf(px(s, s->in.search_dp), room.w - px(s, 24));
+    if (s->in.search_dp <= 0 || w < px(s, 140)) {
+        return 0;
+    }
+    s->frame.search = (rect){floorf(room.x + room.w - w), room.y + px(s, 8), floorf(w), room.h - px(s, 16)};
+    return w + px(s, 16);
+}
+
 void draw_bar(scene *s)
 {
     rect bar = s->m.bar;
@@ -119,6 +131,7 @@ void draw_bar(scene *s)
     used = put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 13, r, TEXT_LEFT, s->t->text, s->model->name);
     r.x += used + px(s, 16);
     r.w = end - r.x;
+    r.w -= keep_search(s, r);
     facts f = run_facts(s);
     char line[512];
     join_facts(s, &f, 12, r.w, line, sizeof line);
@@ -144,6 +157,9 @@ static facts status_right(const scene *s)
         add_fact(&f, "complete");
     } else {
         add_fact(&f, "loading %zu", s->frame.n_wanted);
+    }
+    if (s->in.note) {
+        add_fact(&f, "%s", s->in.note);
     }
     uint64_t losses = count_losses(s->model);
     if (losses > 0) {

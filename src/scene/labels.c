@@ -75,6 +75,20 @@ static void draw_arrow(scene *s, float x, float middle, bool open, rgba c)
     }
 }
 
+/* The diagnosis names this rank: the same mark as everywhere, at the end of its label. */
+static void draw_rank_mark(scene *s, float right, float middle)
+{
+    float w = px(s, 4);
+    float y = floorf(middle) - w / 2;
+    draw_triangle(s->l, LAYER_PANELS, (float[3]){right - 2 * w, right, right - w}, (float[3]){y, y, y + w * 1.5F},
+                  s->t->severity);
+}
+
+static bool is_marked(const scene *s, const scene_row *row)
+{
+    return row->kind == ROW_RANK && s->in.rank_marks && s->in.rank_marks[row->id] > 0;
+}
+
 static void draw_label(scene *s, const scene_row *row, float y, float h, bool hovered)
 {
     row_text t = text_of(s, row);
@@ -84,6 +98,11 @@ static void draw_label(scene *s, const scene_row *row, float y, float h, bool ho
         draw_arrow(s, x, y + h / 2, row->is_open, hovered ? s->t->text : s->t->dim);
     }
     x += px(s, ARROW_DP);
+    if (is_marked(s, row)) {
+        draw_rank_mark(s, right, y + h / 2);
+        right -= px(s, 16);
+        t.face = FACE_SANS_BOLD;
+    }
     double size = row->kind == ROW_LANE || row->kind == ROW_COUNTER ? 11.5 : 12.5;
     rect box = {x, y, right - x, h};
     float used = put_text(s, LAYER_PANELS, t.face, size, box, TEXT_LEFT, t.colour, t.name);

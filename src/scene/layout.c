@@ -28,9 +28,14 @@ void layout_frame(scene *s)
     m->overview = box(m->pad, m->bar.h + gap, w - 2 * m->pad, strip);
     float axis_y = strip > 0 ? m->overview.y + strip + gap : m->bar.h;
     float labels_w = px(s, fmin(fmax(wide_dp * 0.17, 112), 232)) + m->pad;
-    m->axis = box(labels_w, axis_y, w - labels_w - m->pad, px(s, AXIS_DP));
+    bool panels = s->v.layout != LAYOUT_COMMUNICATION;
+    float right = panels ? px(s, s->in.right_dp) : 0;
+    float bottom = panels ? px(s, s->in.bottom_dp) : 0;
+    m->axis = box(labels_w, axis_y, w - labels_w - (right > 0 ? right + px(s, 8) : m->pad), px(s, AXIS_DP));
     float top = axis_y + m->axis.h;
-    m->plot = box(labels_w, top, m->axis.w, m->status.y - top - px(s, 4));
+    m->plot = box(labels_w, top, m->axis.w, m->status.y - bottom - top - px(s, 4));
+    s->frame.side = box(w - right, axis_y, right, m->status.y - axis_y);
+    s->frame.below = box(0, m->status.y - bottom, w - right, bottom);
     m->labels = box(0, top, labels_w, m->plot.h);
     s->frame.plot = m->plot;
     s->frame.overview = m->overview;

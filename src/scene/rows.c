@@ -486,6 +486,30 @@ bool scene_toggle_row(scene *s, uint32_t row)
     return true;
 }
 
+void scene_reveal_rank(scene *s, uint32_t rank)
+{
+    row_tree *t = &s->tree;
+    if (!t->made || !t->grouped || rank >= s->model->n_ranks || t->rank_group[rank] >= t->n_groups) {
+        return;
+    }
+    t->open_groups[t->rank_group[rank]] = OPEN_YES;
+    make_rows(s);
+}
+
+bool scene_rank_place(const scene *s, uint32_t rank, double *y_px, double *h_px)
+{
+    double scale = s->in.scale > 0 ? s->in.scale : 1;
+    for (size_t i = 0; i < s->tree.n_rows; i++) {
+        const scene_row *row = &s->tree.rows[i];
+        if (row->kind == ROW_RANK && row->id == rank) {
+            *y_px = row->y / scale;
+            *h_px = row->h / scale;
+            return true;
+        }
+    }
+    return false;
+}
+
 void scene_open_all(scene *s, int depth)
 {
     row_tree *t = &s->tree;

@@ -3,8 +3,8 @@
  * in the cache is asked for and stood in for by coarser data, and the frame says so (`complete`).
  *
  * Layout of a frame (design px; look.md): bar 44 (name, run, facts, layout switch), overview strip 60, time axis, row
- * labels at the left (tree with arrows, faint host), plot, status line 26. Panels of later issues are absent, their
- * place is the plot's.
+ * labels at the left (tree with arrows, faint host), plot, status line 26. Room for panels that others draw is kept at
+ * the right of the plot, below it and in the bar, as scene_input says.
  *
  * Thread: the drawing thread. Owner: the caller.
  */
@@ -33,6 +33,11 @@ typedef struct scene_input {
     double cursor_x, cursor_y; /* device px; negative: none */
     double frame_ms;           /* of the last frame, for the status line; 0: not shown (headless) */
     int64_t now_ns;            /* for cross-fades; 0 in headless pictures: no animation */
+    /* What others draw into the frame; all 0: nothing. Not in the communication layout. */
+    double right_dp, bottom_dp; /* design px kept free at the right of the plot, and below it */
+    double search_dp;           /* design px kept free in the bar, where there is room */
+    const char *note;           /* a fact for the status line ("diagnosis 40 %"); NULL: none */
+    const uint8_t *rank_marks;  /* [n_ranks] not 0: a mark of severity beside the rank's name; NULL: none */
 } scene_input;
 
 typedef struct scene_frame {
@@ -40,6 +45,7 @@ typedef struct scene_frame {
     bool is_fading;              /* a cross-fade goes on: the same view a little later looks different */
     size_t n_wanted;             /* that were not */
     rect plot, overview, labels; /* device px: where time, overview and row labels lie */
+    rect side, below, search;    /* device px: the room kept free; w = 0: none */
     double content_px;           /* height of all rows, design px: for scrolling */
     double unit_px;              /* height of a rank's row, design px: view.row_px, or what fits */
     size_t n_rows, n_rows_visible;
@@ -130,6 +136,10 @@ bool scene_comm_scroll(const scene *s, view *v, double x, double y, double by_px
 
 /** Open or close a node of the row tree (by row index of the last frame). @return false when it has no children */
 bool scene_toggle_row(scene *s, uint32_t row);
+/** Open what hides the row of a rank (index). The next frame has it, if the view shows it at all. */
+void scene_reveal_rank(scene *s, uint32_t rank);
+/** Where the rank's row lies in the content of the last frame, design px. @return false when it is not shown */
+bool scene_rank_place(const scene *s, uint32_t rank, double *y_px, double *h_px);
 void scene_open_all(scene *s, int depth); /* 0: closed; 1: groups; 2: ranks' lanes; 3: tracks */
 /** Extent of what is selected or of row `row`, for "fit". false: nothing. */
 bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns);
