@@ -193,6 +193,7 @@ void accumulator_reset(accumulator *a, uint32_t n)
 {
     if (n > a->cap) {
         a->busy = mem_realloc_array(a->busy, n, sizeof *a->busy);
+        a->lone = mem_realloc_array(a->lone, n, sizeof *a->lone);
         a->share = mem_realloc_array(a->share, (size_t)n * CLASS_COUNT, sizeof *a->share);
         a->classes = mem_realloc_array(a->classes, n, sizeof *a->classes);
         a->count = mem_realloc_array(a->count, n, 1);
@@ -211,6 +212,7 @@ void accumulator_reset(accumulator *a, uint32_t n)
 void accumulator_deinit(accumulator *a)
 {
     free(a->busy);
+    free(a->lone);
     free(a->share);
     free(a->classes);
     free(a->count);
@@ -229,13 +231,40 @@ typedef struct fold {
     int64_t previous_last; /* last column of the event before */
 } fold;
 
-static inline void touch(accumulator *a, int64_t i, const ev *e)
+void add_share(accumulator *a, uint32_t i, uint8_t klass, float part)
 {
-    uint16_t bit = (uint16_t)(1U << e->klass);
-    if ((a->classes[i] & bit) == 0) {
-        a->classes[i] |= bit;
-        a->share[(size_t)i * CLASS_COUNT + e->klass] = 0;
+    uint16_t bit = (uint16_t)(1U << klass);
+    uint16_t had = a->classes[i];
+    if (had == 0 || had == bit) {
+        a->lone[i] = (had ? a->lone[i] : 0) + part;
+    } else {
+        float *share = &a->share[(size_t)i * CLASS_COUNT];
+        if ((had & (had - 1)) == 0) { /* the second class: both go to the table */
+            share[__builtin_ctz(had)] = a->lone[i];
+        }
+        share[klass] = (had & bit ? share[klass] : 0) + part;
     }
+    a->classes[i] = had | bit;
+}
+
+uint8_t dominant_class(const accumulator *a, uint32_t i)
+{
+    uint32_t classes = a->classes[i];
+    if ((classes & (classes - 1)) == 0) {
+        return classes ? (uint8_t)__builtin_ctz(classes) : CELL_EMPTY;
+    }
+    const float *share = &a->share[(size_t)i * CLASS_COUNT];
+    uint8_t best = (uint8_t)__builtin_ctz(classes);
+    for (classes &= classes - 1; classes; classes &= classes - 1) {
+        uint8_t k = (uint8_t)__builtin_ctz(classes);
+        best = share[k] > share[best] ? k : best;
+    }
+    return best;
+}
+
+static inline void touch(accumulator *a, int64_t i, const ev *e, float part)
+{
+    add_share(a, (uint32_t)i, e->klass, part);
     a->count[i] = (uint8_t)(a->count[i] + (a->count[i] < 255));
     uint8_t severity = e->flags & EVENT_SEVERITY;
     if (severity > a->severity[i]) {
@@ -251,17 +280,38 @@ static inline float part_in(const time_grid *g, int64_t i, int64_t start_ns, int
     return high > low ? (float)((high - low) * g->inverse) : 0;
 }
 
+/* Columns that lie wholly inside the event. Most are its own: they are written straight through. */
+static void add_inner(accumulator *a, const ev *e, int64_t from, int64_t to)
+{
+    uint16_t bit = (uint16_t)(1U << e->klass);
+    uint8_t severity = e->flags & EVENT_SEVERITY;
+    for (int64_t i = from; i < to; i++) {
+        if (a->classes[i] == 0) {
+            a->classes[i] = bit;
+            a->lone[i] = 1;
+            a->count[i] = 1;
+            a->severity[i] = severity;
+        } else {
+            touch(a, i, e, 1);
+        }
+    }
+}
+
 static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
 {
     accumulator *a = f->a;
     int64_t busy_from = e->start_ns > f->union_end_ns ? e->start_ns : f->union_end_ns;
-    for (int64_t i = first; i <= last; i++) {
-        touch(a, i, e);
-        float part = i > first && i < last ? 1.0F : part_in(f->g, i, e->start_ns, e->end_ns);
-        a->share[(size_t)i * CLASS_COUNT + e->klass] += part;
-        a->busy[i] += busy_from == e->start_ns ? part : part_in(f->g, i, busy_from, e->end_ns);
+    touch(a, first, e, part_in(f->g, first, e->start_ns, e->end_ns));
+    add_inner(a, e, first + 1, last);
+    if (last > first) {
+        touch(a, last, e, part_in(f->g, last, e->start_ns, e->end_ns));
     }
-    if (e->end_ns > f->union_end_ns) {
+    if (busy_from < e->end_ns) {
+        int64_t from = busy_from > e->start_ns ? column_of(f->g, (double)busy_from) : first;
+        from = from < first ? first : from;
+        for (int64_t i = from; i <= last; i++) {
+            a->busy[i] += i > from && i < last ? 1.0F : part_in(f->g, i, busy_from, e->end_ns);
+        }
         f->union_end_ns = e->end_ns;
     }
 }

@@ -31,7 +31,7 @@ static group_sums make_sums(scene *s, uint32_t n)
     return g;
 }
 
-static void add_rank(group_sums *g, const row_raster *r)
+static void add_rank(group_sums *g, const row_raster *r, row_raster *out)
 {
     g->n_ranks++;
     for (uint32_t i = 0; i < g->n; i++) {
@@ -40,6 +40,7 @@ static void add_rank(group_sums *g, const row_raster *r)
             g->least[i] = 0;
             continue;
         }
+        out->cells[i].flags |= c->flags & (CELL_COARSE | CELL_SEVERE);
         g->busy[i] += c->occupancy;
         g->share[(size_t)i * CLASS_COUNT + c->klass] += c->occupancy;
         g->most[i] = g->most[i] > c->occupancy ? g->most[i] : c->occupancy;
@@ -48,7 +49,7 @@ static void add_rank(group_sums *g, const row_raster *r)
 }
 
 /* Eight ranks at once: `least` of the raster is their least busy one. */
-static void add_eight(group_sums *g, const row_raster *r, uint32_t n_ranks)
+static void add_eight(group_sums *g, const row_raster *r, uint32_t n_ranks, row_raster *out)
 {
     g->n_ranks += n_ranks;
     for (uint32_t i = 0; i < g->n; i++) {
@@ -56,6 +57,7 @@ static void add_eight(group_sums *g, const row_raster *r, uint32_t n_ranks)
         uint8_t least = r->least[i].occupancy;
         g->least[i] = g->least[i] < least ? g->least[i] : least;
         if (c->klass < CLASS_COUNT) {
+            out->cells[i].flags |= c->flags & (CELL_COARSE | CELL_SEVERE);
             g->busy[i] += (float)(c->occupancy * n_ranks);
             g->share[(size_t)i * CLASS_COUNT + c->klass] += (float)(c->occupancy * n_ranks);
             g->most[i] = g->most[i] > c->occupancy ? g->most[i] : c->occupancy;
@@ -73,11 +75,8 @@ static uint8_t class_of(const group_sums *g, uint32_t i)
     return best;
 }
 
-static void add_flags(row_raster *out, const row_raster *r, scene *s)
+static void add_marks(row_raster *out, const row_raster *r, scene *s)
 {
-    for (uint32_t i = 0; i < out->n; i++) {
-        out->cells[i].flags |= r->cells[i].flags & (CELL_COARSE | CELL_SEVERE);
-    }
     for (size_t i = 0; i < r->n_marks; i++) {
         /* Marks of several ranks come in any order of x: each keeps its distance by its own slot. */
         uint32_t apart = (uint32_t)(8 * (double)s->m.s);
@@ -135,8 +134,8 @@ static bool sum_ranks(scene *s, const scene_row *row, group_sums *sums, row_rast
         uint32_t rank = s->tree.group_ranks[group->first + i];
         scene_row one = {.kind = ROW_RANK, .id = rank, .rank = rank, .group = row->id};
         const row_raster *r = raster_row(s, &one);
-        add_rank(sums, r);
-        add_flags(out, r, s);
+        add_rank(sums, r, out);
+        add_marks(out, r, s);
         complete = complete && r->complete;
     }
     return complete;
@@ -157,8 +156,8 @@ static bool sum_eights(scene *s, const scene_row *row, group_sums *sums, row_ras
                 return false; /* events know each rank by itself */
             }
             const row_raster *r = raster_eight(s, g, e);
-            add_eight(sums, r, n);
-            add_flags(out, r, s);
+            add_eight(sums, r, n, out);
+            add_marks(out, r, s);
             *complete = *complete && r->complete;
         }
     }

@@ -129,7 +129,8 @@ typedef struct tile_slot {
 typedef struct accumulator {
     uint32_t n, cap;
     float *busy;
-    float *share;      /* [cap * CLASS_COUNT] */
+    float *lone;       /* share of the only class, while there is one */
+    float *share;      /* [cap * CLASS_COUNT], once there are several */
     uint16_t *classes; /* bit per class that touches the column */
     uint8_t *count, *severity, *flags;
 } accumulator;
@@ -260,6 +261,7 @@ typedef struct overview_sums {
 
 struct marey_cache;
 struct comm_table;
+struct comm_view;
 
 typedef enum marey_level { MAREY_NONE, MAREY_STEPS, MAREY_PHASES, MAREY_OPERATORS } marey_level;
 
@@ -286,6 +288,9 @@ struct scene {
     overview_sums overview;
     struct marey_cache *marey;
     struct comm_table *comm;
+    struct comm_view *comm_layout;
+    void (*wake)(void *ctx); /* of what is worked out beside the drawing */
+    void *wake_ctx;
     const char *const (*help)[2];
     size_t n_help;
 
@@ -340,6 +345,14 @@ void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint
                   double t1_ns, event_visit visit, void *ctx);
 void accumulator_reset(accumulator *a, uint32_t n);
 void accumulator_deinit(accumulator *a);
+/** Time of one class in column i, in columns; the class must touch it. */
+static inline float share_of(const accumulator *a, uint32_t i, uint8_t klass)
+{
+    return (a->classes[i] & (a->classes[i] - 1)) == 0 ? a->lone[i] : a->share[(size_t)i * CLASS_COUNT + klass];
+}
+void add_share(accumulator *a, uint32_t i, uint8_t klass, float part);
+/** The class with the most time in column i; ties: the lowest; CELL_EMPTY: none. */
+uint8_t dominant_class(const accumulator *a, uint32_t i);
 /** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL. */
 void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
                        accumulator *a, row_raster *out, double min_wide);

@@ -22,26 +22,13 @@ static bool same_key(const tile_key *a, const tile_key *b)
            a->col == b->col;
 }
 
-static uint8_t top_class(const accumulator *a, uint32_t i)
-{
-    const float *share = &a->share[(size_t)i * CLASS_COUNT];
-    uint8_t best = 255;
-    for (uint32_t classes = a->classes[i]; classes; classes &= classes - 1) {
-        uint8_t c = (uint8_t)__builtin_ctz(classes);
-        best = best == 255 || share[c] > share[best] ? c : best;
-    }
-    return best;
-}
-
 /* Add the sums of one rank to those of its row. */
 static void add_sums(accumulator *to, const accumulator *from)
 {
     for (uint32_t i = 0; i < from->n; i++) {
         for (uint32_t classes = from->classes[i]; classes; classes &= classes - 1) {
-            size_t k = (size_t)i * CLASS_COUNT + (size_t)__builtin_ctz(classes);
-            uint16_t bit = (uint16_t)(classes & (~classes + 1));
-            to->share[k] = (to->classes[i] & bit ? to->share[k] : 0) + from->share[k];
-            to->classes[i] |= bit;
+            uint8_t k = (uint8_t)__builtin_ctz(classes);
+            add_share(to, i, k, share_of(from, i, k));
         }
         uint32_t count = (uint32_t)to->count[i] + from->count[i];
         to->busy[i] += from->busy[i];
@@ -147,7 +134,7 @@ static void finish(const scene *s, made_tile *t)
             float busy = a->busy[i] * scale + 0.5F;
             uint8_t share = busy >= 255 ? 255 : busy < 1 ? 1 : (uint8_t)busy;
             cache_cell none = {255, 0, 0, 0};
-            cache_cell some = {top_class(a, i), share, a->severity[i], a->count[i]};
+            cache_cell some = {dominant_class(a, i), share, a->severity[i], a->count[i]};
             t->cells[(size_t)r * n + i] = a->classes[i] != 0 ? some : none;
         }
     }

@@ -109,7 +109,7 @@ static void sum_events(summing *k, uint32_t group, const store_group_info *g, do
         for (uint32_t c = 0; c < grid.n; c++) {
             for (uint32_t classes = acc->classes[c]; classes; classes &= classes - 1) {
                 uint8_t p = (uint8_t)__builtin_ctz(classes);
-                spread(k, time_edge(&grid, c), grid.step_ns, p, acc->share[(size_t)c * CLASS_COUNT + p]);
+                spread(k, time_edge(&grid, c), grid.step_ns, p, share_of(acc, c, p));
             }
             uint8_t *severity = &k->severity[a + (int64_t)c];
             *severity = *severity > acc->severity[c] ? *severity : acc->severity[c];

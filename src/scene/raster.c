@@ -139,19 +139,6 @@ void add_mark(scene *s, row_raster *r, uint32_t x, uint8_t severity)
 
 /* ------------------------------------------------------------------ from events */
 
-static uint8_t dominant(const accumulator *a, uint32_t i)
-{
-    const float *share = &a->share[(size_t)i * CLASS_COUNT];
-    uint8_t best = CELL_EMPTY;
-    for (uint32_t classes = a->classes[i]; classes; classes &= classes - 1) {
-        uint8_t k = (uint8_t)__builtin_ctz(classes);
-        if (best == CELL_EMPTY || share[k] > share[best]) {
-            best = k;
-        }
-    }
-    return best;
-}
-
 static void finish_cells(scene *s, const accumulator *a, row_raster *out)
 {
     for (uint32_t i = 0; i < a->n; i++) {
@@ -159,7 +146,7 @@ static void finish_cells(scene *s, const accumulator *a, row_raster *out)
             continue;
         }
         float share = a->busy[i] * 255 + 0.5F;
-        draw_cell c = {dominant(a, i), share >= 255 ? 255 : share < 1 ? 1 : (uint8_t)share, a->flags[i], 255};
+        draw_cell c = {dominant_class(a, i), share >= 255 ? 255 : share < 1 ? 1 : (uint8_t)share, a->flags[i], 255};
         c.flags |= a->count[i] > 1 ? CELL_MORE : 0;
         if (a->severity[i] > 0) {
             c.flags |= CELL_SEVERE;
