@@ -156,6 +156,7 @@ typedef struct comm_sums {
     double most[COMM_MEASURES];        /* largest sum (time, bytes) and value (bandwidth) over links */
     double most_single[COMM_MEASURES]; /* largest single value over links: the scale of box plots */
     uint64_t n, n_unmatched, n_p2p;
+    uint64_t serial; /* the caller's */
 } comm_sums;
 
 /** @return NULL when cancelled. Cost: O(items log items). */
