@@ -21,3 +21,8 @@ set_tests_properties(e2e.bad_input PROPERTIES LABELS e2e TIMEOUT 900)
 # The simulator: both outputs say the same, and what was injected is told.
 add_test(NAME e2e.synth COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/synth.py $<TARGET_FILE:marey>)
 set_tests_properties(e2e.synth PROPERTIES LABELS e2e TIMEOUT 300)
+
+# The diagnosis: faults of simulated runs are found (the reduced set); the report on hand-made and damaged runs.
+add_test(NAME e2e.diagnose COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/bench/bench_diagnose.py $<TARGET_FILE:marey> --small)
+add_test(NAME e2e.report COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/report.py $<TARGET_FILE:marey> ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.diagnose e2e.report PROPERTIES LABELS e2e TIMEOUT 600)

@@ -233,6 +233,7 @@ static void print_json(store_file *f)
     json_begin(&j, '{');
     json_kint(&j, "start_epoch_ns", m->start_epoch_ns);
     json_kint(&j, "duration_ns", m->duration_ns);
+    json_kint(&j, "clock_pivot_ns", m->clock_pivot_ns);
     json_kint(&j, "view_start_ns", m->view_start_ns);
     json_kint(&j, "view_end_ns", m->view_end_ns);
     json_end(&j, '}');

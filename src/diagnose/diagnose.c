@@ -154,6 +154,15 @@ static void apply_rules(diagnosis *g)
     free(s.stage_ns);
 }
 
+void diagnose_judge(diagnosis *g)
+{
+    read_clocks(g);
+    instances_find(g);
+    transfers_find(g);
+    measure_steps(g);
+    apply_rules(g);
+}
+
 marey_status diagnose_run(store_file *f, const diagnose_options *options, diagnosis *out, diag *d)
 {
     *out = (diagnosis){.model = store_model(f)};
@@ -162,11 +171,7 @@ marey_status diagnose_run(store_file *f, const diagnose_options *options, diagno
         diagnose_free(out);
         return status;
     }
-    read_clocks(out);
-    instances_find(out);
-    transfers_find(out);
-    measure_steps(out);
-    apply_rules(out);
+    diagnose_judge(out);
     return MAREY_OK;
 }
 

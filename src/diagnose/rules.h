@@ -54,6 +54,9 @@ const char *steps_phrase(const diagnosis *g, const flagged *f, char *out);
 void what_if_add(diagnosis *g, int64_t saved_ns, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *rank_name(const diagnosis *g, uint32_t rank);
 
+/** Everything behind collecting: g->model and g->data are set. */
+void diagnose_judge(diagnosis *g);
+
 void rules_rank(rule_state *s);  /* slow ranks, stalls, launch-bound ranks */
 void rules_stage(rule_state *s); /* imbalance, bubble */
 void rules_link(rule_state *s);  /* slow links, of transfers and of collectives */

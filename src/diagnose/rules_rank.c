@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 enum { MAX_FINDINGS = 16, MIN_STAGE_PEERS = 3 };
 static const double COMPUTE_NOISE = 0.02; /* of the peers' compute */
+static const double OUTLIER_SIGMA = 4.5;
 
 typedef int64_t (*cell_value)(const rank_step *c);
 
@@ -60,15 +62,45 @@ static void fill_gaps(const rule_state *s, excess *e, cell_value value)
     free(scratch);
 }
 
+/* The usual relative deviation of a rank's compute from its stage's median in one step: 1.4826 MAD. */
+static double usual_deviation(const rule_state *s)
+{
+    const collected *c = &s->g->data;
+    int64_t *v = mem_alloc((c->n_ranks * c->n_steps + 1) * sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ranks * c->n_steps; i++) {
+        int64_t base = s->stage_ns[s->stage_of[i / c->n_steps] * c->n_steps + i % c->n_steps];
+        if (s->compute_ns[i] >= 0 && base > 0 && s->n_in_stage[s->stage_of[i / c->n_steps]] > 1) {
+            v[n++] = (int64_t)(fabs((double)(s->compute_ns[i] - base)) / (double)base * 1e9);
+        }
+    }
+    double mad = (double)lower_median(v, n) * 1e-9;
+    free(v);
+    return 1.4826 * mad;
+}
+
+/* Excess of a rank over its stage's median: counted where it is beyond the usual deviation in that step, or where the
+ * rank is beyond it on the whole, which is seen the more sharply the more steps there are. */
 static void fill_compute(const rule_state *s, excess *e)
 {
     const collected *c = &s->g->data;
+    double usual = OUTLIER_SIGMA * usual_deviation(s);
     for (size_t r = 0; r < c->n_ranks; r++) {
+        const int64_t *base = s->stage_ns + s->stage_of[r] * c->n_steps;
+        const int64_t *own = s->compute_ns + r * c->n_steps;
+        double mean = 0;
+        size_t n = 0;
         for (size_t k = 0; k < c->n_steps; k++) {
-            int64_t base = s->stage_ns[s->stage_of[r] * c->n_steps + k];
-            int64_t own = s->compute_ns[r * c->n_steps + k];
-            if (own >= 0 && s->n_in_stage[s->stage_of[r]] > 1 && (double)(own - base) > COMPUTE_NOISE * (double)base) {
-                e->ns[r * c->n_steps + k] = own - base;
+            if (own[k] >= 0 && base[k] > 0) {
+                mean += (double)own[k] / (double)base[k] - 1;
+                n++;
+            }
+        }
+        bool persists = n > 1 && mean / (double)n > usual / sqrt((double)n);
+        for (size_t k = 0; k < c->n_steps && s->n_in_stage[s->stage_of[r]] > 1; k++) {
+            double over = own[k] >= 0 && base[k] > 0 ? (double)own[k] / (double)base[k] - 1 : 0;
+            if (over > COMPUTE_NOISE && (persists || over > usual)) {
+                e->ns[r * c->n_steps + k] = own[k] - base[k];
             }
         }
     }
