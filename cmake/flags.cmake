@@ -4,7 +4,6 @@ set(MAREY_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 option(MAREY_COVERAGE "Instrument for coverage" OFF)
 
 add_library(marey-flags INTERFACE)
-target_compile_features(marey-flags INTERFACE c_std_11)
 target_compile_definitions(marey-flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
 target_compile_options(marey-flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
