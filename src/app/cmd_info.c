@@ -201,6 +201,7 @@ static void put_counts(json_out *j, const trace_model *m)
     json_kuint(j, "collectives", m->n_collectives);
     json_kuint(j, "counters", m->n_counters);
     json_kuint(j, "samples", m->n_samples);
+    json_kuint(j, "metrics", m->n_metrics);
     json_kuint(j, "steps", info_distinct_steps(m));
     json_kuint(j, "process_groups", m->n_groups);
 }

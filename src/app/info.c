@@ -65,6 +65,9 @@ static void print_head(store_file *f)
         (void)snprintf(text, sizeof text, " with %llu samples", (unsigned long long)m->n_samples);
         print_count("counters", m->n_counters, text);
     }
+    if (m->n_metrics) {
+        print_count("metrics", m->n_metrics, "");
+    }
     if (m->n_groups) {
         print_count("process groups", m->n_groups, "");
     }

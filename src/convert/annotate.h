@@ -46,6 +46,7 @@ typedef struct phase_run {
     int64_t start_ns, end_ns;
     int64_t last_start_ns; /* of its latest kernel */
     int64_t active_end_ns; /* collectives that it waits for included */
+    int64_t busy_ns;       /* its kernels, each moment once */
 } phase_run;
 
 typedef struct rank_state {

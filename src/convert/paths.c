@@ -88,6 +88,30 @@ static void add(input_list *l, run_source *run, bool may_fail)
     VEC_PUSH(l->sources, l->n, l->cap, s);
 }
 
+/* Each member of an archive with several traces is a source of its own: their processes are not each other's. */
+static void add_trace(input_list *l, run_source *run, bool may_fail)
+{
+    char **members = NULL;
+    size_t n = 0;
+    size_t cap = 0;
+    (void)reader_list_inputs(run->files[0].path, &l->names, &members, &n, &cap);
+    for (size_t i = 0; i < n && n > 1; i++) {
+        run_source *one = arena_alloc(&l->names, sizeof *one);
+        run_file *file = arena_alloc(&l->names, sizeof *file);
+        *file = run->files[0];
+        file->path = members[i];
+        *one = *run;
+        one->files = file;
+        one->label = members[i];
+        one->bytes = run->bytes / n + (i == 0 ? run->bytes % n : 0); /* what each takes of the archive is not known */
+        add(l, one, true);                                           /* nobody named it */
+    }
+    if (n <= 1) {
+        add(l, run, may_fail);
+    }
+    free((void *)members);
+}
+
 /* All files of the command line, those below its folders included, and which were named themselves. */
 typedef struct file_set {
     const char **paths;
@@ -135,7 +159,11 @@ static void add_sources(input_list *l, const file_set *f, diag *d)
     for (size_t i = 0; i < n; i++) {
         bool named = is_named(f, &runs[i]);
         if (named || runs[i].format != RUN_FORMAT_TRACE || reader_sniff_file(runs[i].label) > 0) {
-            add(l, &runs[i], !named);
+            if (runs[i].format == RUN_FORMAT_TRACE) {
+                add_trace(l, &runs[i], !named);
+            } else {
+                add(l, &runs[i], !named);
+            }
         }
     }
 }

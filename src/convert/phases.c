@@ -10,6 +10,8 @@
  * all, inside a step where there are steps.
  */
 
+#define LEAST_REST_NS (INT64_C(1000) * 1000)
+
 static const uint8_t phase_class[] = {CLASS_OTHER, CLASS_FORWARD, CLASS_BACKWARD, CLASS_RECOMPUTE, CLASS_OPTIMIZER};
 
 static void leave(thread_state *t, int64_t now_ns)
@@ -130,16 +132,16 @@ marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns)
     return derived_push(&s->phase_rows, &a->phases, &row, &s->diag);
 }
 
-/* How long nothing may run inside one run. */
-static int64_t longest_gap(const annotation *a, const phase_run *r)
+/*
+ * Does nothing of this run happen for so long before `start_ns` that what follows is another run? Forward and backward
+ * passes wait for collectives inside one micro-batch; an optimizer's first kernel (a norm, a scale) may stand before
+ * the collective that it has nothing to do with, and the run must not be drawn over that.
+ */
+static bool rests_before(const phase_run *r, int64_t start_ns)
 {
-    int64_t gap = (r->end_ns - r->start_ns) / 5;
-    int64_t least = 10 * 1000 * 1000;
-    if (r->step) {
-        const source_step *step = &a->s->steps[r->step - 1];
-        least = (step->end_ns - step->start_ns) / 50;
-    }
-    return gap > least ? gap : least;
+    int64_t since = r->klass == CLASS_OPTIMIZER ? r->end_ns : r->active_end_ns;
+    int64_t limit = r->busy_ns / 2 > LEAST_REST_NS ? r->busy_ns / 2 : LEAST_REST_NS;
+    return start_ns > since && start_ns - since > limit;
 }
 
 static bool data_came_between(const rank_state *k, int64_t after_ns, int64_t until_ns)
@@ -170,17 +172,19 @@ static marey_status track_compute(annotation *a, const annotated *e)
     if (klass > CLASS_OPTIMIZER) {
         return MAREY_OK;
     }
-    bool same = r->klass == klass && r->step == e->step && e->start_ns - r->active_end_ns <= longest_gap(a, r) &&
+    bool same = r->klass == klass && r->step == e->step && !rests_before(r, e->start_ns) &&
                 !data_came_between(k, r->last_start_ns, e->start_ns);
     if (!same) {
         marey_status status = phase_close(a, e->rank, e->start_ns);
         if (status != MAREY_OK) {
             return status;
         }
-        *r = (phase_run){klass,       e->step,  next_ordinal(k, e->step, klass), e->start_ns, e->end_ns,
-                         e->start_ns, e->end_ns};
+        *r = (phase_run){klass,       e->step,   next_ordinal(k, e->step, klass), e->start_ns, e->end_ns,
+                         e->start_ns, e->end_ns, e->end_ns - e->start_ns};
         return MAREY_OK;
     }
+    int64_t busy_from = e->start_ns > r->end_ns ? e->start_ns : r->end_ns;
+    r->busy_ns += e->end_ns > busy_from ? e->end_ns - busy_from : 0;
     r->last_start_ns = e->start_ns;
     r->end_ns = e->end_ns > r->end_ns ? e->end_ns : r->end_ns;
     r->active_end_ns = r->end_ns > r->active_end_ns ? r->end_ns : r->active_end_ns;

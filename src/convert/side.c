@@ -232,7 +232,10 @@ marey_status side_write(conversion *c)
     if (status == MAREY_OK) {
         status = write_collectives(c);
     }
-    return status == MAREY_OK ? write_counters(c) : status;
+    if (status == MAREY_OK) {
+        status = write_counters(c);
+    }
+    return status == MAREY_OK ? metrics_write(c) : status;
 }
 
 /* ------------------------------------------------------------------ losses */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "convert/source.h"
+#include "trace/metrics.h"
 
 enum { SIDE_LIMIT = 64 * 1024, SIDE_FEW = 4096, MANY_SOURCES = 8 };
 
@@ -74,6 +75,7 @@ void source_deinit(source *s)
     free(s->counters);
     free(s->flow_rows);
     free(s->several);
+    metrics_release(s);
     diag_deinit(&s->diag);
     (void)pthread_mutex_destroy(&s->lock);
 }
@@ -112,26 +114,42 @@ static int64_t sane_end(const run_row *r)
     return end;
 }
 
+static bool is_stray(const run_row *r)
+{
+    return (r->flags & EVENT_SEVERITY) == SEVERITY_STRAY;
+}
+
+static void widen(source_island *i, const run_row *r)
+{
+    int64_t t = r->start_ns;
+    int64_t end = sane_end(r);
+    i->first_ns = i->n == 0 || t < i->first_ns ? t : i->first_ns;
+    i->last_ns = i->n == 0 || t > i->last_ns ? t : i->last_ns;
+    i->end_ns = i->n == 0 || end > i->end_ns ? end : i->end_ns;
+    i->n++;
+}
+
 /* Cuts a piece (in order of input) where a start lies a year from the others. */
 static void find_islands(source *s, const run_row *rows, size_t n)
 {
-    source_island i = {rows[0].start_ns, rows[0].start_ns, sane_end(&rows[0]), 0};
+    source_island i = {0};
     for (size_t k = 0; k < n; k++) {
-        int64_t t = rows[k].start_ns;
-        int64_t lo = t < i.first_ns ? t : i.first_ns;
-        int64_t hi = t > i.last_ns ? t : i.last_ns;
-        int64_t end = sane_end(&rows[k]);
-        if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)YEAR_NS) {
-            add_island(s, i);
-            i = (source_island){t, t, end, 1};
+        if (is_stray(&rows[k])) {
+            widen(&s->strays, &rows[k]);
             continue;
         }
-        i.first_ns = lo;
-        i.last_ns = hi;
-        i.end_ns = end > i.end_ns ? end : i.end_ns;
-        i.n++;
+        int64_t t = rows[k].start_ns;
+        int64_t lo = i.n == 0 || t < i.first_ns ? t : i.first_ns;
+        int64_t hi = i.n == 0 || t > i.last_ns ? t : i.last_ns;
+        if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)YEAR_NS) {
+            add_island(s, i);
+            i = (source_island){0};
+        }
+        widen(&i, &rows[k]);
     }
-    add_island(s, i);
+    if (i.n > 0) {
+        add_island(s, i);
+    }
 }
 
 static void pack(run_row *rows, const trace_chunk *k)
@@ -216,7 +234,10 @@ static void take_collectives(reading *r)
 static marey_status take_side(reading *r)
 {
     take_collectives(r);
-    marey_status status = take_flows(r);
+    marey_status status = metrics_take(r->s, &r->builder.side);
+    if (status == MAREY_OK) {
+        status = take_flows(r);
+    }
     return status == MAREY_OK ? take_samples(r) : status;
 }
 
@@ -224,8 +245,11 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
 {
     reading *r = ctx;
     source *s = r->s;
+    if (k->n == 0) {
+        return MAREY_OK; /* what hangs on no event is taken at the end: the reader still judges by it */
+    }
     marey_status status = take_side(r);
-    if (status != MAREY_OK || k->n == 0) {
+    if (status != MAREY_OK) {
         return status;
     }
     if (!conversion_report(s->c, "reading", 0, 0, 0)) {
@@ -416,8 +440,11 @@ static int compare_islands(const void *a, const void *b)
 /* The bulk of the source is the island with the most events; what lies outside is kept and counted. */
 static void find_bulk(source *s)
 {
-    if (s->n_islands == 0) {
+    if (s->n_islands == 0 && s->strays.n == 0) {
         return;
+    }
+    if (s->n_islands == 0) {
+        add_island(s, s->strays); /* there is nothing that they could be strays from */
     }
     qsort(s->islands, s->n_islands, sizeof *s->islands, compare_islands);
     size_t n = 0;
@@ -457,7 +484,7 @@ static void find_shift(source *s)
     s->shift_ns = base;
 }
 
-static void take_result(reading *r)
+static marey_status take_result(reading *r)
 {
     source *s = r->s;
     trace_builder *b = &r->builder;
@@ -476,10 +503,12 @@ static void take_result(reading *r)
     for (size_t i = 0; i < s->n_counters; i++) {
         s->counters[i].name = keep_string(c, b, r->counters[i]);
     }
+    marey_status status = metrics_end(s, b);
     (void)pthread_mutex_unlock(&c->lock);
     take_ranks(s, b);
     find_bulk(s);
     find_shift(s);
+    return status;
 }
 
 marey_status source_load(source *s)
@@ -500,7 +529,7 @@ marey_status source_load(source *s)
         status = take_side(r);
     }
     if (status == MAREY_OK) {
-        take_result(r);
+        status = take_result(r);
     }
     trace_builder_deinit(b);
     run_set_seal(&s->events);

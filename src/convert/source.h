@@ -136,6 +136,18 @@ typedef struct source_island { /* a stretch of starts without a gap of a year */
     uint64_t n;
 } source_island;
 
+/* Metrics of a source, in pieces; see convert/metrics.c. */
+typedef struct metric_piece metric_piece;
+typedef struct metric_log {
+    store_metric *rows; /* of the piece at hand */
+    size_t n_rows, cap_rows;
+    metric_piece *pieces;
+    size_t n_pieces, cap_pieces;
+    uint32_t *words; /* builder's strings, then the conversion's */
+    size_t n_words, cap_words;
+    map64 word_keys;
+} metric_log;
+
 typedef struct conversion conversion;
 
 typedef struct source {
@@ -158,6 +170,7 @@ typedef struct source {
     bool is_moved;
     source_island *islands;
     size_t n_islands, cap_islands;
+    source_island strays; /* events that the reader says belong elsewhere: no part of any island */
     int64_t bulk_first_ns, bulk_last_ns, bulk_end_ns; /* the input's own clock */
     source_name *names;
     source_thread *threads;
@@ -178,6 +191,7 @@ typedef struct source {
     sorter binds;                             /* k0 flow, k1 time and phase, v place in flow_rows */
     uint64_t *flow_rows;
     size_t n_flow_rows;
+    metric_log metrics;
     uint64_t *several; /* lists of tags, each ended by 0 */
     size_t n_several, cap_several;
     sorter launches;      /* k0 launch, k1 role, v row */
@@ -260,6 +274,14 @@ uint64_t side_losses(conversion *c);
 void groups_collect(source *s);
 /** Group of this name with these ranks ("[0, 1]"), made when new; ids into model.groups. */
 uint32_t groups_put(conversion *c, const char *name, const char *description, const char *ranks);
+
+/** Take what the builder has gathered so far. */
+marey_status metrics_take(source *s, trace_side *side);
+/** No more of them: their strings become the conversion's. Thread: with the conversion's `lock` held. */
+marey_status metrics_end(source *s, const trace_builder *b);
+/** All of them into the store. */
+marey_status metrics_write(conversion *c);
+void metrics_release(source *s);
 
 /** Tell the caller how far it is, at most ten times a second. @return false when the conversion is cancelled */
 bool conversion_report(conversion *c, const char *stage, uint64_t done, uint64_t total, uint64_t n_events);

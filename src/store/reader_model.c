@@ -150,6 +150,9 @@ static marey_status load_scalars(store_file *f, diag *d)
     if (ok && !h5_get_i64(g, "clock_pivot_ns", &m->clock_pivot_ns)) {
         m->clock_pivot_ns = 0; /* a file from before clocks were aligned */
     }
+    if (ok && !get_u64(g, "n_metrics", &m->n_metrics)) {
+        m->n_metrics = 0; /* a file from before metrics were kept */
+    }
     marey_status status = ok ? MAREY_OK : h5_fail(d, MAREY_FORMAT, f->path, "damaged: /model lacks an attribute");
     if (g >= 0) {
         (void)H5Gclose(g);

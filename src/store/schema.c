@@ -5,6 +5,7 @@
 
 #include "lod/pyramid.h"
 #include "store/store.h"
+#include "trace/metrics.h"
 
 const schema_entry SCHEMA[SCHEMA_COUNT] = {
 #define X(id, path, type, width, shape, unit, meaning) {path, TYPE_##type, width, shape, unit, meaning},
@@ -31,6 +32,7 @@ const schema_group SCHEMA_PARTS[] = {
     {"/links/back", "the same, sorted by the caused event"},
     {"/collectives", "arguments of collective operations"},
     {"/counters", "samples of counters"},
+    {"/metrics", "numbers that the input states of ranks, links, steps and operators"},
     {"/model", "ranks, threads, lanes, tracks, names, steps, process groups, inputs, losses"},
     {"/model/strings", "string ids of other datasets point here"},
     {"/model/classes", "what events are painted by; the first planes of a tile in this order"},
@@ -73,7 +75,8 @@ static const char INTRODUCTION[] =
     "A marey file is plain HDF5 (any version from 1.10 on reads it). The root has the attributes `format` = "
     "\"marey\",\n"
     "`version` = \"1.0\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `clock_pivot_ns`, `view_start_ns`,\n"
-    "`view_end_ns` (where the bulk of the events lies), `n_events`, `n_links`, `n_collectives`, `n_samples`. Every "
+    "`view_end_ns` (where the bulk of the events lies), `n_events`, `n_links`, `n_collectives`, `n_samples`,\n"
+    "`n_metrics`. Every "
     "dataset has the attributes `unit` and `meaning`. A reader accepts any file of its\n"
     "major version; a minor version only adds.\n"
     "\n"
@@ -207,6 +210,17 @@ static const char *meaning_of(const char *folder, size_t n)
     return "";
 }
 
+/* Kinds of metrics as numbers, for readers that know nothing of marey. */
+static void print_metric_kinds(FILE *out)
+{
+    (void)fputs("\n## Kinds of metrics\n\n| `/metrics/kind` | name | unit | meaning |\n|---|---|---|---|\n", out);
+    for (unsigned k = 0; k < METRIC_KIND_COUNT; k++) {
+        trace_metric_kind kind = (trace_metric_kind)k;
+        (void)fprintf(out, "| %u | %s | %s | %s |\n", k, trace_metric_name(kind), trace_metric_unit(kind),
+                      trace_metric_text(kind));
+    }
+}
+
 void store_schema_print(FILE *out)
 {
     (void)fputs(INTRODUCTION, out);
@@ -223,6 +237,7 @@ void store_schema_print(FILE *out)
         (void)fprintf(out, "| `%s` | %s | `%s` | %s | %s |\n", e->path + n + 1, type_name(e->type), e->shape, e->unit,
                       e->meaning);
     }
+    print_metric_kinds(out);
     (void)fprintf(out, "\n%s", TILES);
     for (unsigned c = 0; c < CLASS_COUNT; c++) {
         (void)fprintf(out, "| %u | busy share of class %s |\n", c, trace_class_name((trace_class)c));

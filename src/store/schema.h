@@ -112,7 +112,18 @@ typedef enum schema_type { TYPE_U8, TYPE_U32, TYPE_I32, TYPE_U64, TYPE_I64, TYPE
     X(COLL_SIZE, "/collectives/group_size", I64, 1, "[collectives]", "ranks", "ranks that take part; -1: unknown")     \
     X(COLL_SEQ, "/collectives/seq", I64, 1, "[collectives]", "", "sequence number in its group; -1: unknown")          \
     X(SAMPLE_TS, "/counters/ts", I64, 1, "[samples]", "ns", "time; the samples of one counter after the other")        \
-    X(SAMPLE_VALUE, "/counters/value", F64, 1, "[samples]", "the counter's", "value")
+    X(SAMPLE_VALUE, "/counters/value", F64, 1, "[samples]", "the counter's", "value")                                  \
+    X(METRIC_KIND, "/metrics/kind", U8, 1, "[metrics]", "", "what it measures, see below")                             \
+    X(METRIC_FLAGS, "/metrics/flags", U8, 1, "[metrics]", "",                                                          \
+      "bits 0 mean over steps, 1 estimate of a compiler, 2 a and b count devices of a server or group, 3 derived")     \
+    X(METRIC_RANK, "/metrics/rank", I64, 1, "[metrics]", "", "global rank; -1: of no single rank")                     \
+    X(METRIC_A, "/metrics/a", I64, 1, "[metrics]", "", "link: from this global rank; -1: no link")                     \
+    X(METRIC_B, "/metrics/b", I64, 1, "[metrics]", "", "link: to this global rank; -1: no link")                       \
+    X(METRIC_STEP, "/metrics/step", I64, 1, "[metrics]", "", "number of the step; -1: none")                           \
+    X(METRIC_TIME, "/metrics/time", I64, 1, "[metrics]", "ns", "since the run's start; -1: none")                      \
+    X(METRIC_VALUE, "/metrics/value", F64, 1, "[metrics]", "the kind's", "value")                                      \
+    X(METRIC_NAME, "/metrics/name", U32, 1, "[metrics]", "string id", "operator or collective that it is about")       \
+    X(METRIC_TAG, "/metrics/tag", U32, 1, "[metrics]", "string id", "kind of link, core, group")
 
 #define SCHEMA_MODEL(X)                                                                                                \
     X(STRING_BYTES, "/model/strings/bytes", U8, 1, "[n]", "UTF-8", "all strings, each with a zero byte behind it")     \

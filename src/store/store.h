@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "lod/pyramid.h"
+#include "trace/metrics.h"
 #include "trace/model.h"
 
 enum { BLOCK_EVENTS = 32768 };
@@ -99,6 +100,16 @@ typedef struct store_sample {
     int64_t ts_ns;
     double value;
 } store_sample;
+/* A number that the input states; see trace/metrics.h. Ranks are global numbers, whether the run holds them or not. */
+typedef struct store_metric {
+    double value;       /* in its kind's unit; finite */
+    int64_t rank, a, b; /* -1: none */
+    int64_t step;       /* -1: none */
+    int64_t time_ns;    /* since the run's start; -1: none */
+    uint32_t name, tag; /* writing: into the strings given with them, NO_ID: none; read back: see store_string() */
+    uint8_t kind;       /* trace_metric_kind */
+    uint8_t flags;      /* METRIC_* */
+} store_metric;
 
 marey_status store_writer_links(store_writer *w, const store_link *links, size_t n, diag *d);
 /** `what` and `dtype` index `strings` (n_strings, written with the table). Call once. */
@@ -106,6 +117,10 @@ marey_status store_writer_collectives(store_writer *w, const store_collective *c
                                       size_t n_strings, diag *d);
 /** All samples of one counter after the other, as model.counters[i].first_sample, n_samples say. */
 marey_status store_writer_samples(store_writer *w, const store_sample *s, size_t n, diag *d);
+
+/** Any number of calls. `name` and `tag` index `strings`. Errors: ARG (text, kind or number out of range), IO. */
+marey_status store_writer_metrics(store_writer *w, const store_metric *m, size_t n, const char *const *strings,
+                                  size_t n_strings, diag *d);
 
 /** Writes the model and the directories, closes, renames. The writer can only be destroyed after it. */
 marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d);
@@ -220,6 +235,13 @@ marey_status store_read_collectives(store_file *f, uint64_t first, size_t n, sto
 const char *store_string(const store_file *f, uint32_t id); /* never NULL; lives as long as the file */
 /** The samples of one counter; the caller frees them. */
 marey_status store_read_samples(store_file *f, uint32_t counter, store_sample **samples, size_t *n, diag *d);
+
+/**
+ * The metrics of one kind (METRIC_KIND_COUNT: all of them), in the order in which they were written; the caller frees
+ * them. Nothing of them is read before. A kind that only a newer marey knows comes back as its number. Cost: reads the
+ * kinds of all, then the chunks that hold what is asked for. Thread: any. Errors: FORMAT, IO.
+ */
+marey_status store_read_metrics(store_file *f, trace_metric_kind kind, store_metric **metrics, size_t *n, diag *d);
 
 /** Sizes of the parts, for `marey info`. */
 typedef struct store_sizes {

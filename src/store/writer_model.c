@@ -91,7 +91,7 @@ static bool put_scalars(store_writer *w, const trace_model *m)
               h5_put_i64(g, "view_start_ns", m->view_start_ns) && h5_put_i64(g, "view_end_ns", m->view_end_ns) &&
               h5_put_i64(g, "n_events", (int64_t)m->n_events) && h5_put_i64(g, "n_links", (int64_t)m->n_links) &&
               h5_put_i64(g, "n_collectives", (int64_t)m->n_collectives) &&
-              h5_put_i64(g, "n_samples", (int64_t)m->n_samples);
+              h5_put_i64(g, "n_samples", (int64_t)m->n_samples) && h5_put_i64(g, "n_metrics", (int64_t)m->n_metrics);
     if (g >= 0) {
         (void)H5Gclose(g);
     }

@@ -20,6 +20,9 @@ static bool comes_in_pieces(schema_id id)
     case S_SAMPLE_VALUE:
         return true;
     default:
+        if (id >= S_METRIC_KIND && id <= S_METRIC_TAG) {
+            return true;
+        }
         return id >= S_CARRY_ROW && id <= S_CARRY_FLAGS;
     }
 }

@@ -196,7 +196,7 @@ typedef struct trace_model {
     int64_t view_start_ns, view_end_ns; /* where the bulk of the events lies: what a first picture shows. Equal to the whole
                                            run unless some events lie years away from the others */
     uint64_t n_events; /* without derived ones */
-    uint64_t n_links, n_collectives, n_samples;
+    uint64_t n_links, n_collectives, n_samples, n_metrics;
     trace_rank *ranks;
     trace_thread *threads;
     trace_lane *lanes;

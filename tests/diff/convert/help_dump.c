@@ -165,6 +165,23 @@ static void put_hooks(dump *u)
     }
 }
 
+static void put_metrics(dump *u)
+{
+    store_metric *m = NULL;
+    size_t n = 0;
+    if (store_read_metrics(u->f, METRIC_KIND_COUNT, &m, &n, u->d) != MAREY_OK) {
+        strbuf_printf(u->out, "metrics cannot be read\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        strbuf_printf(u->out,
+                      "metric %s %g: rank %" PRId64 ", link %" PRId64 " %" PRId64 ", step %" PRId64 " at %" PRId64
+                      ", \"%s\" \"%s\", flags %u\n",
+                      trace_metric_name((trace_metric_kind)m[i].kind), m[i].value, m[i].rank, m[i].a, m[i].b, m[i].step,
+                      m[i].time_ns, store_string(u->f, m[i].name), store_string(u->f, m[i].tag), m[i].flags);
+    }
+    free(m);
+}
+
 static void put_inputs(dump *u)
 {
     for (size_t i = 0; i < u->m->n_inputs; i++) {
@@ -197,6 +214,7 @@ bool dump_file(const char *path, strbuf *out, diag *d)
     put_ranks(&u);
     put_tables(&u);
     put_hooks(&u);
+    put_metrics(&u);
     put_inputs(&u);
     const char *why = trace_model_check(u.m);
     if (why) {

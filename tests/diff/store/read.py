@@ -4,6 +4,7 @@ usage: read.py FILE FORMAT.md    prints one line per event: row start dur name t
        read.py FILE --version V  sets the version attribute
        read.py FILE --remove P   removes an object
        read.py FILE --describe   checks that every object says its unit and meaning
+       read.py FILE --metrics    prints the metrics: kind rank a b step time value name tag
 """
 import re
 import sys
@@ -51,10 +52,22 @@ def describe(path):
         f.visititems(look)
 
 
+def print_metrics(path):
+    with h5py.File(path, "r") as f:
+        raw, start = f["/model/strings/bytes"][:].tobytes(), f["/model/strings/start"][:].tolist()
+        columns = [f["/metrics/" + c][:].tolist() for c in ("kind", "rank", "a", "b", "step", "time", "value", "name", "tag")]
+        assert len(columns[0]) == f["/model"].attrs["n_metrics"]
+        for row in zip(*columns):
+            name, tag = (raw[start[i]:start[i + 1] - 1].decode() or "-" for i in row[7:])
+            print(*row[:6], repr(row[6]), name, tag)
+
+
 def main():
     path = sys.argv[1]
     if sys.argv[2] == "--describe":
         describe(path)
+    elif sys.argv[2] == "--metrics":
+        print_metrics(path)
     elif sys.argv[2] == "--version":
         with h5py.File(path, "r+") as f:
             f.attrs["version"] = sys.argv[3]

@@ -14,6 +14,7 @@
 
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "help/store_run.h"
 
 static const char *source_dir(void)
@@ -114,6 +115,70 @@ static void test_h5py(void **state)
         print_message("python3 with h5py is not there\n");
         skip();
     }
+}
+
+static void write_metrics_file(const char *path)
+{
+    run r;
+    run_params p = {.seed = 5, .n_ranks = 1, .n_device_tracks = 1, .n_cpu_tracks = 1, .n_events = 10, .unit_ns = 1000};
+    const char *strings[] = {"MatMul", "SDMA"};
+    store_metric m[] = {{.value = 0.25,
+                         .rank = 3,
+                         .a = -1,
+                         .b = -1,
+                         .step = 7,
+                         .time_ns = 12,
+                         .name = 0,
+                         .tag = NO_ID,
+                         .kind = METRIC_CACHE_HIT},
+                        {.value = 2e9,
+                         .rank = -1,
+                         .a = 1,
+                         .b = 70000,
+                         .step = -1,
+                         .time_ns = -1,
+                         .name = NO_ID,
+                         .tag = 1,
+                         .kind = METRIC_LINK_BYTES}};
+    run_make(&r, &p);
+    r.model.n_metrics = 2;
+    store_writer *w = NULL;
+    store_options o = {.on_row = run_note_row, .on_row_ctx = &r};
+    assert_int_equal(store_writer_create(&w, path, &o, NULL), MAREY_OK);
+    assert_int_equal(run_write_groups(&r, w, NULL), MAREY_OK);
+    assert_int_equal(store_writer_metrics(w, m, 2, strings, 2, NULL), MAREY_OK);
+    assert_int_equal(store_writer_finish(w, &r.model, NULL), MAREY_OK);
+    store_writer_destroy(&w);
+    run_free(&r);
+}
+
+static void test_h5py_metrics(void **state)
+{
+    (void)state;
+    char path[256];
+    char got[300];
+    (void)snprintf(path, sizeof path, "%s", run_path("metrics"));
+    (void)snprintf(got, sizeof got, "%s.got", path);
+    write_metrics_file(path);
+    char rest[400];
+    (void)snprintf(rest, sizeof rest, "--metrics > %s", got);
+    int code = python(path, rest);
+    char *text = NULL;
+    size_t n = 0;
+    (void)file_read_all(got, 1 << 16, &text, &n, NULL);
+    (void)unlink(path);
+    (void)unlink(got);
+    if (code == 77) {
+        free(text);
+        print_message("python3 with h5py is not there\n");
+        skip();
+    }
+    assert_int_equal(code, 0);
+    char wanted[200];
+    (void)snprintf(wanted, sizeof wanted, "%d 3 -1 -1 7 12 0.25 MatMul -\n%d -1 1 70000 -1 -1 2000000000.0 - SDMA\n",
+                   METRIC_CACHE_HIT, METRIC_LINK_BYTES);
+    assert_string_equal(text, wanted);
+    free(text);
 }
 
 /* Both files give the same columns, tiles and arguments. */
@@ -226,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_h5py),
+        cmocka_unit_test(test_h5py_metrics),
         cmocka_unit_test(test_repacked),
         cmocka_unit_test(test_refused_by_name),
     };

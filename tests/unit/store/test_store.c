@@ -117,6 +117,86 @@ static void check_side(store_file *f)
     free(s);
 }
 
+/* Two calls with strings of their own; 5000 rows more than one batch of the writer and the reader. */
+enum { MANY_METRICS = 5000 };
+
+static void put_metrics(store_writer *w, diag *d)
+{
+    const char *first[] = {"MatMul", "SDMA"};
+    store_metric m[] = {
+        {.value = 0.5,
+         .rank = 3,
+         .a = -1,
+         .b = -1,
+         .step = 7,
+         .time_ns = 12,
+         .name = 0,
+         .tag = NO_ID,
+         .kind = METRIC_FLOPS_UTILIZATION,
+         .flags = METRIC_MEAN},
+        {.value = 2e9,
+         .rank = -1,
+         .a = 1,
+         .b = 70000,
+         .step = -1,
+         .time_ns = -1,
+         .name = NO_ID,
+         .tag = 1,
+         .kind = METRIC_LINK_BANDWIDTH,
+         .flags = METRIC_LOCAL_LINK},
+    };
+    assert_int_equal(store_writer_metrics(w, m, 2, first, 2, d), MAREY_OK);
+    const char *second[] = {"", "Add"};
+    store_metric *many = mem_calloc(MANY_METRICS, sizeof *many);
+    for (int i = 0; i < MANY_METRICS; i++) {
+        many[i] = (store_metric){.value = i,
+                                 .rank = i,
+                                 .a = -1,
+                                 .b = -1,
+                                 .step = -1,
+                                 .time_ns = i,
+                                 .name = 1,
+                                 .tag = NO_ID,
+                                 .kind = i % 2 ? METRIC_OP_TIME : METRIC_OP_COUNT};
+    }
+    assert_int_equal(store_writer_metrics(w, many, MANY_METRICS, second, 2, d), MAREY_OK);
+    m[0].value = 1.0 / 0.0;
+    assert_int_equal(store_writer_metrics(w, m, 1, first, 2, NULL), MAREY_ARG);
+    m[1].tag = 2;
+    assert_int_equal(store_writer_metrics(w, m + 1, 1, first, 2, NULL), MAREY_ARG);
+    m[1].tag = 1;
+    m[1].kind = METRIC_KIND_COUNT;
+    assert_int_equal(store_writer_metrics(w, m + 1, 1, first, 2, NULL), MAREY_ARG);
+    free(many);
+}
+
+static void check_metrics(store_file *f)
+{
+    store_metric *m = NULL;
+    size_t n = 0;
+    assert_int_equal(store_model(f)->n_metrics, MANY_METRICS + 2);
+    assert_int_equal(store_read_metrics(f, METRIC_KIND_COUNT, &m, &n, NULL), MAREY_OK);
+    assert_int_equal(n, MANY_METRICS + 2);
+    assert_true(m[0].value == 0.5 && m[0].rank == 3 && m[0].step == 7 && m[0].time_ns == 12);
+    assert_int_equal(m[0].flags, METRIC_MEAN);
+    assert_string_equal(store_string(f, m[0].name), "MatMul");
+    assert_string_equal(store_string(f, m[0].tag), "");
+    assert_true(m[1].a == 1 && m[1].b == 70000 && m[1].rank == -1 && m[1].time_ns == -1);
+    assert_string_equal(store_string(f, m[1].tag), "SDMA");
+    free(m);
+    assert_int_equal(store_read_metrics(f, METRIC_OP_TIME, &m, &n, NULL), MAREY_OK);
+    assert_int_equal(n, MANY_METRICS / 2);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(m[i].kind == METRIC_OP_TIME && m[i].rank == (int64_t)(2 * i + 1) &&
+                    m[i].value == (double)m[i].rank);
+        assert_string_equal(store_string(f, m[i].name), "Add");
+    }
+    free(m);
+    assert_int_equal(store_read_metrics(f, METRIC_FLOPS, &m, &n, NULL), MAREY_OK);
+    assert_int_equal(n, 0);
+    free(m);
+}
+
 static void test_model_and_side(void **state)
 {
     (void)state;
@@ -141,6 +221,8 @@ static void test_model_and_side(void **state)
     store_sample s[] = {{10, 0}, {20, 0.5}, {30, 1}, {40, 1.5}};
     assert_int_equal(store_writer_samples(w, s, 2, &d), MAREY_OK);
     assert_int_equal(store_writer_samples(w, s + 2, 2, &d), MAREY_OK);
+    put_metrics(w, &d);
+    r.model.n_metrics = MANY_METRICS + 2;
     assert_int_equal(store_writer_finish(w, &r.model, &d), MAREY_OK);
     assert_int_equal(store_writer_finish(w, &r.model, NULL), MAREY_STATE);
     store_writer_destroy(&w);
@@ -148,6 +230,7 @@ static void test_model_and_side(void **state)
     assert_int_equal(store_open(&f, path, &d), MAREY_OK);
     check_model(&r.model, store_model(f));
     check_side(f);
+    check_metrics(f);
     store_sizes sizes = store_file_sizes(f);
     assert_true(sizes.events > 0 && sizes.pyramid > 0 && sizes.names > 0);
     assert_int_equal(sizes.file,
