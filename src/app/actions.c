@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "app/comm_actions.h"
 #include "app/select.h"
 
 static const double ZOOM = 1.6; /* per key press */
@@ -117,6 +118,12 @@ static void layout_marey(session *s, int64_t now_ns)
     set_layout(s, LAYOUT_MAREY);
 }
 
+static void layout_communication(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    set_layout(s, LAYOUT_COMMUNICATION);
+}
+
 static void layout_other(session *s, int64_t now_ns)
 {
     (void)now_ns;
@@ -224,9 +231,10 @@ const action ACTIONS[] = {
     {"toggle-row", "Enter, Space", "open or close this row", toggle_row},
     {"open-all", "E", "open all rows", open_all},
     {"close-all", "R", "close all rows", close_all},
-    {"cpu-rows", "C", "show or hide CPU threads", cpu_rows},
+    {"cpu-rows", "H", "show or hide CPU threads", cpu_rows},
     {"layout-timeline", "T", "timeline", layout_timeline},
     {"layout-marey", "M", "Marey: bands that join equal work", layout_marey},
+    {"layout-communication", "C", "communication: devices, links, groups", layout_communication},
     {"layout-other", "Tab", "the other layout", layout_other},
     {"theme-other", "L", "dark or light", theme_other},
     {"fullscreen", "F11", "full screen", fullscreen},
@@ -276,6 +284,11 @@ static bool has_key(const char *keys, const char *key)
     return false;
 }
 
+bool action_has_key(const action *a, const char *key)
+{
+    return a->keys && has_key(a->keys, key);
+}
+
 const action *action_by_key(const char *key)
 {
     for (size_t i = 0; i < N_ACTIONS; i++) {
@@ -297,6 +310,12 @@ static size_t collect_help(const char *rows[MAX_HELP][2])
         if (ACTIONS[i].keys && ACTIONS[i].help) {
             rows[n][0] = ACTIONS[i].keys;
             rows[n++][1] = ACTIONS[i].help;
+        }
+    }
+    for (size_t i = 0; i < N_COMM_ACTIONS && n < MAX_HELP; i++) {
+        if (COMM_ACTIONS[i].help) {
+            rows[n][0] = COMM_ACTIONS[i].keys;
+            rows[n++][1] = COMM_ACTIONS[i].help;
         }
     }
     return n;

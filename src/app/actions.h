@@ -27,6 +27,7 @@ extern const size_t N_ACTIONS;
 
 const action *action_by_name(const char *name);
 const action *action_by_key(const char *key);
+bool action_has_key(const action *a, const char *key);
 
 /** Give the scene's help overlay its lines: gestures and keys. */
 void actions_set_help(scene *s);

@@ -6,24 +6,29 @@
 #include "app/session.h"
 
 /* Entries of an arg_option table; `look` is a session_look. */
-#define LOOK_OPTIONS(look)                                                                                              \
-    {"--theme", 0, ARG_CHOICE, "dark|light", "colours (dark)", &(look).theme, NULL},                                    \
-        {"--layout",     0,   ARG_CHOICE, "timeline|marey", "rows of events, or bands that join equal work (timeline)", \
-         &(look).layout, NULL},                                                                                         \
-        {"--time",                                                                                                      \
-         0,                                                                                                             \
-         ARG_RANGE,                                                                                                     \
-         "A..B",                                                                                                        \
-         "what to show, from the run's start: 12.5ms..3s; either side may be missing",                                  \
-         (look).time_ns,                                                                                                \
-         NULL},                                                                                                         \
-        {"--rows",     0,   ARG_TEXT, "PATTERN", "only rows whose name matches; * and ?, several by comma",             \
-         &(look).rows, NULL},                                                                                           \
-        {"--row-height",     0,   ARG_REAL, "H", "height of a rank's row in design pixels (what fits)",                 \
-         &(look).row_height, NULL},                                                                                     \
-    {                                                                                                                   \
-        "--open", 0, ARG_COUNT, "DEPTH", "open rows: 0 none, 1 groups, 2 lanes, 3 all depths", &(look).open_depth,      \
-            NULL                                                                                                        \
+#define LOOK_OPTIONS(look)                                                                                             \
+    {"--theme", 0, ARG_CHOICE, "dark|light", "colours (dark)", &(look).theme, NULL},                                   \
+        {"--layout",                                                                                                   \
+         0,                                                                                                            \
+         ARG_CHOICE,                                                                                                   \
+         "timeline|marey|communication",                                                                               \
+         "rows of events; bands that join equal work; devices and links (timeline)",                                   \
+         &(look).layout,                                                                                               \
+         NULL},                                                                                                        \
+        {"--time",                                                                                                     \
+         0,                                                                                                            \
+         ARG_RANGE,                                                                                                    \
+         "A..B",                                                                                                       \
+         "what to show, from the run's start: 12.5ms..3s; either side may be missing",                                 \
+         (look).time_ns,                                                                                               \
+         NULL},                                                                                                        \
+        {"--rows",     0,   ARG_TEXT, "PATTERN", "only rows whose name matches; * and ?, several by comma",            \
+         &(look).rows, NULL},                                                                                          \
+        {"--row-height",     0,   ARG_REAL, "H", "height of a rank's row in design pixels (what fits)",                \
+         &(look).row_height, NULL},                                                                                    \
+    {                                                                                                                  \
+        "--open", 0, ARG_COUNT, "DEPTH", "open rows: 0 none, 1 groups, 2 lanes, 3 all depths", &(look).open_depth,     \
+            NULL                                                                                                       \
     }
 
 /** Is the look in range? Prints a sentence to standard error when it is not (exit 2). */

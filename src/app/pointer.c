@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "app/actions.h"
+#include "app/comm_actions.h"
 #include "app/select.h"
 
 static const double CLICK_DP = 4; /* a press that moves less is a click */
@@ -149,6 +149,8 @@ static void click(session *s, const scene_pick *pick, int64_t now_ns)
     const action *a = pick->kind == PICK_COMMAND ? action_by_name(pick->command) : NULL;
     if (a) {
         a->run(s, now_ns);
+    } else if (pick->kind == PICK_COMM) {
+        comm_click(s, &pick->comm, now_ns);
     } else if (pick->kind == PICK_ARROW) {
         select_toggle_row(s);
     } else if (pick->kind == PICK_EVENT || pick->kind == PICK_BAND) {
@@ -202,7 +204,9 @@ void pointer_release(pointer *p, session *s, int64_t now_ns)
 
 void pointer_wheel(session *s, double dx, double dy, bool shift, bool ctrl, int64_t now_ns)
 {
-    if (ctrl) {
+    if (s->view.layout == LAYOUT_COMMUNICATION && !shift) {
+        (void)comm_wheel(s, dy);
+    } else if (ctrl) {
         session_zoom_rows(s, pow(WHEEL_ZOOM, dy), s->input.cursor_y);
     } else if (shift) {
         session_pan(s, -WHEEL_PAN * (dy + dx), now_ns);

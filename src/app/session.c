@@ -59,6 +59,7 @@ marey_status session_open(session **out, const char *path, const session_options
     MAREY_TRY(cache_create(&s->cache, &source, &co, d));
     MAREY_TRY(text_create(&s->text, d));
     MAREY_TRY(scene_create(&s->scene, s->file, s->cache, s->text, d));
+    scene_set_wake(s->scene, options->wake, options->wake_ctx);
     actions_set_help(s->scene);
     apply_look(s, &options->look);
     s->is_dirty = true;
@@ -113,8 +114,9 @@ marey_status session_build_complete(session *s, diag *d)
             return status;
         }
         cache_settle(s->cache);
+        bool worked = scene_settle(s->scene);
         cache_stats now = cache_get_stats(s->cache);
-        if (now.n_loaded + now.n_failed == before && !s->is_dirty) {
+        if (now.n_loaded + now.n_failed == before && !s->is_dirty && !worked) {
             return diag_error(d, MAREY_INTERNAL, store_path(s->file), DIAG_NO_OFFSET,
                               "The picture waits for %zu pieces of data that nobody loads.", s->frame.n_wanted);
         }

@@ -9,7 +9,7 @@
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 
-#include "app/actions.h"
+#include "app/comm_actions.h"
 #include "app/opening.h"
 #include "app/pointer.h"
 #include "app/program.h"
@@ -82,7 +82,8 @@ static const char *key_word(int key)
 
 static void run_key(window *w, const char *key)
 {
-    const action *a = action_by_key(key);
+    const action *own = comm_action_by_key(w->session, key);
+    const action *a = own ? own : action_by_key(key);
     if (a) {
         a->run(w->session, clock_now_ns());
     }

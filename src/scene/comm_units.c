@@ -213,13 +213,13 @@ const unit_link *unit_link_find(const comm_units *u, uint32_t from, uint32_t to)
 void units_update(scene *s, comm_units *u, uint32_t limit)
 {
     const comm_view *c = s->comm_layout;
-    if (u->made && u->sums == c->sums && u->limit == limit && u->grouping == s->v.grouping &&
+    if (u->made && u->serial == c->sums->serial && u->limit == limit && u->grouping == s->v.grouping &&
         u->order == s->v.order) {
         return;
     }
     units_free(u);
     u->made = true;
-    u->sums = c->sums;
+    u->serial = c->sums->serial;
     u->limit = limit;
     u->grouping = s->v.grouping;
     u->order = s->v.order;

@@ -53,12 +53,12 @@ void bandwidth_text(double v, char *out, size_t cap)
         unknown(out, cap);
         return;
     }
-    int unit = 0;
-    while (v >= 999.5 && unit < 4) {
+    int k = 0;
+    while (v >= 999.5 && k < 4) {
         v /= 1000;
-        unit++;
+        k++;
     }
-    (void)snprintf(out, cap, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
+    (void)snprintf(out, cap, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[k]);
 }
 
 void bytes_text(double bytes, char *out, size_t cap)
@@ -187,13 +187,14 @@ static void draw_rules(scene *s, const comm_panels *p)
 void comm_draw(scene *s)
 {
     comm_view *c = s->comm_layout;
+    update_hover(s, c); /* by where things lay in the last frame */
+    c->matrix_at.n = 0;
     if (!c->sums) {
         const char *error = comm_work_error(c->work);
         c->n_areas = 0;
         draw_message(s, error ? error : "Matching communication across ranks\xE2\x80\xA6");
         return;
     }
-    update_hover(s, c);
     c->n_areas = 0;
     if (c->model->n_operations == 0) {
         draw_message(s, "No communication is recorded in this run.");
@@ -247,7 +248,8 @@ void comm_status(const scene *s, char *out, size_t cap)
     count_format(r->n - r->n_p2p, collectives, sizeof collectives);
     count_format(r->n_p2p, transfers, sizeof transfers);
     count_format(r->n_unmatched, unmatched, sizeof unmatched);
-    int n = snprintf(out, cap, "%s collectives (%s unmatched) \xC2\xB7 %s transfers", collectives, unmatched, transfers);
+    int n =
+        snprintf(out, cap, "%s collectives (%s unmatched) \xC2\xB7 %s transfers", collectives, unmatched, transfers);
     if (unpaired > 0 && n > 0 && (size_t)n < cap) {
         char text[32];
         count_format(unpaired, text, sizeof text);

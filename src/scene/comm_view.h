@@ -63,7 +63,7 @@ typedef struct comm_units {
     double least_share, most_share; /* of communication in communication + wait, over units */
     double least_time, most_time;   /* communication + wait, ns, > 0 */
     /* what they were made from */
-    const comm_sums *sums;
+    uint64_t serial;
     uint32_t limit;
     view_grouping grouping;
     view_order order;
@@ -152,12 +152,5 @@ void bandwidth_text(double bytes_per_s, char *out, size_t cap);
 void bytes_text(double bytes, char *out, size_t cap);
 void measure_text(comm_measure m, double value, char *out, size_t cap);
 const char *measure_name(comm_measure m);
-
-/* comm_view.c */
-void comm_prepare(scene *s); /* in place of rows: numbers, panels */
-void comm_draw(scene *s);
-scene_pick comm_pick(const scene *s, double x, double y, scene_pick p);
-void comm_status(const scene *s, char *out, size_t cap);
-void comm_view_free(comm_view **v);
 
 #endif

@@ -19,6 +19,7 @@ struct comm_work {
     bool is_busy;
     bool is_over;
     bool has_model;
+    uint64_t n_answers;
     comm_sums *fresh; /* answered, not fetched */
     void (*wake)(void *ctx);
     void *wake_ctx;
@@ -67,6 +68,7 @@ static void answer(comm_work *w, const comm_query *q)
     memcpy(w->error, error, sizeof error);
     comm_sums *old = w->fresh;
     if (r) {
+        r->serial = ++w->n_answers;
         w->fresh = r;
     }
     w->is_busy = false;

@@ -7,7 +7,7 @@
 enum { MAX_FACTS = 6 };
 
 typedef struct facts {
-    char text[MAX_FACTS][96];
+    char text[MAX_FACTS][192];
     int n; /* most important first */
 } facts;
 
@@ -102,6 +102,8 @@ static float draw_switches(scene *s)
     (void)put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 13, help, TEXT_CENTRE, hovered ? s->t->text : s->t->dim, "?");
     add_command(s, help, "help");
     right = help.x - px(s, 12);
+    bool communication = s->v.layout == LAYOUT_COMMUNICATION;
+    right = draw_switch(s, right, "Communication", "layout-communication", communication) - px(s, 4);
     right = draw_switch(s, right, "Marey", "layout-marey", s->v.layout == LAYOUT_MAREY) - px(s, 4);
     return draw_switch(s, right, "Timeline", "layout-timeline", s->v.layout == LAYOUT_TIMELINE);
 }
@@ -209,6 +211,12 @@ static facts status_middle(const scene *s)
     facts f = {0};
     char text[64];
     char bands[48];
+    if (s->v.layout == LAYOUT_COMMUNICATION) {
+        char line[192];
+        comm_status(s, line, sizeof line);
+        add_fact(&f, "%s", line);
+        return f;
+    }
     time_label(s->src.grid.step_ns, fmax(s->src.grid.step_ns / 100, 0.001), text, sizeof text);
     add_fact(&f, "1 px = %s", text);
     add_fact(&f, "from %s", s->frame.source);

@@ -435,6 +435,13 @@ void comm_begin(scene *s);
 uint32_t communicator_of(scene *s, uint64_t event_row, bool *pending);
 void comm_free(struct comm_table **t);
 
+/* comm_view.c: the communication layout, in place of rows */
+void comm_prepare(scene *s);
+void comm_draw(scene *s);
+scene_pick comm_pick(const scene *s, double x, double y, scene_pick p);
+void comm_status(const scene *s, char *out, size_t cap);
+void comm_view_free(struct comm_view **v);
+
 /* the rest of the window */
 void layout_frame(scene *s);
 void draw_axis(scene *s);

@@ -193,6 +193,8 @@ scene_pick scene_pick_at(scene *s, double x, double y)
     if (inside(s->m.overview, x, y)) {
         p.kind = PICK_OVERVIEW;
         p.time_ns = (x - (double)s->m.overview.x) / (double)s->m.overview.w * fmax((double)s->model->duration_ns, 1);
+    } else if (s->v.layout == LAYOUT_COMMUNICATION) {
+        return comm_pick(s, x, y, p);
     } else if (inside(s->m.axis, x, y)) {
         p.kind = PICK_AXIS;
     } else if (inside(s->m.plot, x, y)) {

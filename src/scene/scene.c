@@ -37,6 +37,7 @@ void scene_destroy(scene **ps)
     }
     marey_free(&s->marey);
     comm_free(&s->comm);
+    comm_view_free(&s->comm_layout);
     rasters_deinit(&s->rasters);
     overview_deinit(&s->overview);
     tree_deinit(s);
@@ -86,6 +87,18 @@ static void draw_data(scene *s)
     draw_selection(s);
 }
 
+/* The layout without rows. */
+static void draw_communication(scene *s)
+{
+    comm_prepare(s);
+    draw_overview(s);
+    comm_draw(s);
+    draw_bar(s);
+    s->frame.n_wanted = s->src.n_wanted;
+    draw_status(s);
+    draw_help(s);
+}
+
 static void draw_all(scene *s)
 {
     draw_axis(s);
@@ -116,7 +129,11 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     rasters_begin(s);
     comm_begin(s);
     key_of_selected(s);
-    draw_all(s);
+    if (s->v.layout == LAYOUT_COMMUNICATION) {
+        draw_communication(s);
+    } else {
+        draw_all(s);
+    }
     cache_end_frame(s->cache);
     *frame = s->frame;
     return MAREY_OK;
