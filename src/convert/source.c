@@ -524,6 +524,7 @@ marey_status source_load(source *s)
     b->file = s->file;
     b->path = s->in->path;
     reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
+    progress.one_thread = s->c->jobs <= s->c->n_sources; /* every thread has a file already */
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     if (status == MAREY_OK) {
         status = take_side(r);

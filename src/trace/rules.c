@@ -10,8 +10,8 @@
 
 enum { NAME_BYTES = 4096, MAX_SCOPES = 64, MAX_WORDS = 512, RULES_BYTES = 1 << 20 };
 
-/* A pattern of one rule. `need` is a set of hashed letter pairs that a matching name must contain: it turns most patterns
- * away without looking at the name. */
+/* A pattern of one rule. `need` is a set of hashed letter pairs that a matching name must contain: it turns most
+ * patterns away without looking at the name. */
 typedef struct pattern {
     const char *text; /* lower case */
     uint64_t need;
@@ -162,8 +162,8 @@ const trace_category *trace_rules_categories(const trace_rules *r, size_t *n)
 
 static marey_status complain(const rules_parser *p, const char *what, const char *word)
 {
-    return diag_error(p->d, MAREY_FORMAT, p->where, DIAG_NO_OFFSET, "line %u: %s%s%s%s", p->line, what, word ? " \"" : "",
-                      word ? word : "", word ? "\"" : "");
+    return diag_error(p->d, MAREY_FORMAT, p->where, DIAG_NO_OFFSET, "line %u: %s%s%s%s", p->line, what,
+                      word ? " \"" : "", word ? word : "", word ? "\"" : "");
 }
 
 /* Cuts a line (NUL-terminated, changed in place) into words; "..." keeps blanks. */
@@ -316,8 +316,8 @@ static marey_status read_line(rules_parser *p, char *line)
     return complain(p, "unknown word", p->words[0]);
 }
 
-/* Reads either the declarations of categories or all the rest: the categories of all files are known before any rule, so
- * that a user's rule can name a built-in category. */
+/* Reads either the declarations of categories or all the rest: the categories of all files are known before any rule,
+ * so that a user's rule can name a built-in category. */
 static marey_status read_text(trace_rules *r, const char *where, const char *text, size_t n, bool categories, diag *d)
 {
     rules_parser *p = mem_calloc(1, sizeof *p);

@@ -1,6 +1,6 @@
 /*
- * The rule table: what a name means. The built-in rules are assets/categories.rules (which documents the format); a user's
- * own come before them. Each unique name of a run is looked up once.
+ * The rule table: what a name means. The built-in rules are assets/categories.rules (which documents the format); a
+ * user's own come before them. Each unique name of a run is looked up once.
  */
 #ifndef MAREY_TRACE_RULES_H
 #define MAREY_TRACE_RULES_H
@@ -45,7 +45,8 @@ const trace_category *trace_rules_categories(const trace_rules *r, size_t *n);
  */
 trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const char *source);
 
-/** The user's own file: $XDG_CONFIG_HOME/marey/categories.rules or ~/.config/...; NULL where there is none. Caller frees. */
+/** The user's own file: $XDG_CONFIG_HOME/marey/categories.rules or ~/.config/...; NULL where there is none. Caller
+ * frees. */
 char *trace_rules_user_path(void);
 
 #endif
