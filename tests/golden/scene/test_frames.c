@@ -49,7 +49,11 @@ static void set_up(stage *g, const shot *s)
         view_show_range(&g->view, s->t0_us * 1000, s->t1_us * 1000);
     }
     scene_open_all(g->scene, s->open);
-    g->in = (scene_input){s->width, s->height, s->scale, s->cursor_x, s->cursor_y, 0, 0};
+    g->in = (scene_input){.width_px = s->width,
+                          .height_px = s->height,
+                          .scale = s->scale,
+                          .cursor_x = s->cursor_x,
+                          .cursor_y = s->cursor_y};
     assert_true(stage_settle(g) > 0);
     if (s->select) {
         scene_pick at = scene_pick_at(g->scene, s->cursor_x, s->cursor_y);
