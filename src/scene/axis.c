@@ -106,7 +106,7 @@ static void draw_base(scene *s, const tick_plan *p)
     char line[96];
     time_label(p->base_ns, p->step_ns, text, sizeof text);
     (void)snprintf(line, sizeof line, "from %s", text);
-    rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.pad - px(s, 10), s->m.axis.h};
+    rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.heat.w - s->m.pad - px(s, 10), s->m.axis.h};
     (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_RIGHT, s->t->dim, line);
 }
 
@@ -115,7 +115,7 @@ static void draw_heading(scene *s, const tick_plan *p)
 {
     const char *heading = !s->tree.grouped ? "Rank" : s->v.grouping == GROUP_BY_STAGE ? "Stage / rank" : "Host / rank";
     float need = p->base_ns != 0 ? px(s, 130) : 0;
-    rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.pad - need, s->m.axis.h};
+    rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.heat.w - s->m.pad - need, s->m.axis.h};
     if (r.w >= width_of(s, FACE_SANS, 12, heading)) {
         (void)put_text(s, LAYER_PANELS, FACE_SANS, 12, r, TEXT_LEFT, s->t->dim, heading);
     }

@@ -277,9 +277,11 @@ void scene_set_wake(scene *s, void (*wake)(void *ctx), void *ctx)
     if (s->comm_layout && s->comm_layout->work) {
         comm_work_set_wake(s->comm_layout->work, wake, ctx);
     }
+    heat_set_wake(s);
 }
 
 bool scene_settle(scene *s)
 {
-    return s->comm_layout && s->comm_layout->work && comm_work_settle(s->comm_layout->work);
+    bool was = s->comm_layout && s->comm_layout->work && comm_work_settle(s->comm_layout->work);
+    return heat_settle(s) || was;
 }

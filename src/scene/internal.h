@@ -60,6 +60,7 @@ typedef struct row_tree {
     view_layout layout;
     bool show_cpu;
     char pattern[VIEW_PATTERN_MAX];
+    uint64_t sorting; /* of the heat column, its window and its numbers */
     double unit_dp;
 } row_tree;
 
@@ -228,6 +229,7 @@ typedef struct raster_store {
 typedef struct metrics {
     float s; /* device px per design px */
     rect frame, bar, overview, axis, labels, plot, status;
+    rect heat; /* the cells beside the rows, inside `labels`; w = 0: none */
     float pad;
 } metrics;
 
@@ -236,7 +238,7 @@ typedef struct command_area {
     const char *command;
 } command_area;
 
-enum { MAX_COMMANDS = 8, MAX_PLACED = 4096 };
+enum { MAX_COMMANDS = 32, MAX_PLACED = 4096 };
 
 /* An event that was drawn as a thing of its own: for picking. */
 typedef struct hover_state {
@@ -263,6 +265,8 @@ struct marey_cache;
 struct comm_table;
 struct comm_view;
 
+struct heat_view;
+
 typedef enum marey_level { MAREY_NONE, MAREY_STEPS, MAREY_PHASES, MAREY_OPERATORS } marey_level;
 
 struct scene {
@@ -288,6 +292,7 @@ struct scene {
     overview_sums overview;
     struct marey_cache *marey;
     struct comm_table *comm;
+    struct heat_view *heat;
     struct comm_view *comm_layout;
     void (*wake)(void *ctx); /* of what is worked out beside the drawing */
     void *wake_ctx;
@@ -452,6 +457,12 @@ void draw_bar(scene *s);
 void draw_status(scene *s);
 void draw_hover(scene *s);
 void draw_help(scene *s);
+
+/* heat_draw.c: what the cells beside the rows take of the labels' width; 0: none are shown */
+float heat_width(const scene *s);
+/* heat.c: the scene's wake, for what is worked out; waiting for it. */
+void heat_set_wake(scene *s);
+bool heat_settle(scene *s);
 
 /* pick.c */
 void hover_update(scene *s);

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/heat.h"
 
 enum { INDENT_DP = 16, ARROW_DP = 14 };
 
@@ -75,7 +75,7 @@ static void draw_arrow(scene *s, float x, float middle, bool open, rgba c)
     }
 }
 
-/* The diagnosis names this rank: the same mark as everywhere, at the end of its label. */
+/* The diagnosis names this rank or stage: the same mark as everywhere, at the end of its label. */
 static void draw_rank_mark(scene *s, float right, float middle)
 {
     float w = px(s, 4);
@@ -86,14 +86,15 @@ static void draw_rank_mark(scene *s, float right, float middle)
 
 static bool is_marked(const scene *s, const scene_row *row)
 {
-    return row->kind == ROW_RANK && s->in.rank_marks && s->in.rank_marks[row->id] > 0;
+    bool told = row->kind == ROW_RANK && s->in.rank_marks && s->in.rank_marks[row->id] > 0;
+    return told || heat_finding(s, row) != NULL;
 }
 
 static void draw_label(scene *s, const scene_row *row, float y, float h, bool hovered)
 {
     row_text t = text_of(s, row);
     float x = s->m.pad + px(s, row->indent * INDENT_DP);
-    float right = s->m.labels.x + s->m.labels.w - px(s, 10);
+    float right = s->m.labels.x + s->m.labels.w - s->m.heat.w - px(s, 10);
     if (row->has_children) {
         draw_arrow(s, x, y + h / 2, row->is_open, hovered ? s->t->text : s->t->dim);
     }

@@ -27,7 +27,8 @@ void layout_frame(scene *s)
     float gap = px(s, 8);
     m->overview = box(m->pad, m->bar.h + gap, w - 2 * m->pad, strip);
     float axis_y = strip > 0 ? m->overview.y + strip + gap : m->bar.h;
-    float labels_w = px(s, fmin(fmax(wide_dp * 0.17, 112), 232)) + m->pad;
+    float heat_w = heat_width(s);
+    float labels_w = px(s, fmin(fmax(wide_dp * 0.17, 112), 232)) + m->pad + heat_w;
     bool panels = s->v.layout != LAYOUT_COMMUNICATION;
     float right = panels ? px(s, s->in.right_dp) : 0;
     float bottom = panels ? px(s, s->in.bottom_dp) : 0;
@@ -37,6 +38,7 @@ void layout_frame(scene *s)
     s->frame.side = box(w - right, axis_y, right, m->status.y - axis_y);
     s->frame.below = box(0, m->status.y - bottom, w - right, bottom);
     m->labels = box(0, top, labels_w, m->plot.h);
+    m->heat = box(labels_w - heat_w, top, heat_w, m->plot.h);
     s->frame.plot = m->plot;
     s->frame.overview = m->overview;
     s->frame.labels = m->labels;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "scene/internal.h"
+#include "scene/heat.h"
 
 /* ------------------------------------------------------------------ groups */
 
@@ -90,6 +90,8 @@ static order_key order_of(const scene *s, uint32_t r)
     k.group = t->grouped ? t->groups[t->rank_group[r]].order : 0;
     if (s->v.order == ORDER_BUSY) {
         k.first = -busy_of(s, r);
+    } else if (s->v.order == ORDER_HEAT) {
+        k.first = heat_order_key(s, r);
     } else if (s->v.order == ORDER_NAME) {
         k.name = rank_at(s, r)->label;
     }
@@ -428,7 +430,8 @@ void tree_update(scene *s)
 {
     row_tree *t = &s->tree;
     const view *v = &s->v;
-    bool regroup = !t->made || t->grouping != v->grouping || t->order != v->order;
+    uint64_t sorting = heat_sorting(s);
+    bool regroup = !t->made || t->grouping != v->grouping || t->order != v->order || t->sorting != sorting;
     if (regroup) {
         make_groups(s);
     } else if (t->layout == v->layout && t->show_cpu == v->show_cpu && strcmp(t->pattern, v->rows_pattern) == 0) {
@@ -438,6 +441,7 @@ void tree_update(scene *s)
     t->made = true;
     t->grouping = v->grouping;
     t->order = v->order;
+    t->sorting = sorting;
     t->layout = v->layout;
     t->show_cpu = v->show_cpu;
     memcpy(t->pattern, v->rows_pattern, sizeof t->pattern);

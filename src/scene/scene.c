@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/heat.h"
 #include "scene/internal.h"
 #include "scene/marey.h"
 
@@ -38,6 +39,7 @@ void scene_destroy(scene **ps)
     marey_free(&s->marey);
     comm_free(&s->comm);
     comm_view_free(&s->comm_layout);
+    heat_free(&s->heat);
     rasters_deinit(&s->rasters);
     overview_deinit(&s->overview);
     tree_deinit(s);
@@ -84,6 +86,7 @@ static void draw_data(scene *s)
         marey_draw(s);
     }
     draw_marks(s);
+    heat_draw_marks(s);
     draw_selection(s);
 }
 
@@ -105,9 +108,12 @@ static void draw_all(scene *s)
     draw_data(s);
     draw_overview(s);
     draw_labels(s);
+    heat_draw(s);
     hover_update(s);
     draw_bar(s);
-    draw_hover(s);
+    if (!heat_draw_tip(s)) {
+        draw_hover(s);
+    }
     source_describe(s);
     s->frame.n_wanted = s->src.n_wanted;
     draw_status(s);
@@ -122,6 +128,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     begin(s, v, in, l, d);
     text_frame(s->text);
     cache_begin_frame(s->cache);
+    heat_prepare(s);
     layout_frame(s);
     tree_update(s);
     place_rows(s);

@@ -38,6 +38,11 @@ typedef struct scene_input {
     double search_dp;           /* design px kept free in the bar, where there is room */
     const char *note;           /* a fact for the status line ("diagnosis 40 %"); NULL: none */
     const uint8_t *rank_marks;  /* [n_ranks] not 0: a mark of severity beside the rank's name; NULL: none */
+    /* The run's diagnosis (diagnose/diagnose.h), where the caller has it or works it out: for the cells beside the rows,
+     * the marks and the overview of steps. It must not change and outlives the scene. Without either the scene works
+     * it out by itself. */
+    const struct diagnosis *diagnosis;
+    bool diagnosis_is_due;
 } scene_input;
 
 typedef struct scene_frame {
@@ -145,6 +150,8 @@ void scene_open_all(scene *s, int depth); /* 0: closed; 1: groups; 2: ranks' lan
 bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns);
 /** Lines of the help overlay: {keys, what they do}. The scene keeps the pointer; n may be 0. */
 void scene_set_help(scene *s, const char *const (*rows)[2], size_t n);
+/** What the scene itself worked out for the cells beside the rows; NULL: nothing (yet). Lives as long as the scene. */
+const struct diagnosis *scene_diagnosis(const scene *s);
 /** The row list as text, one label a line, and as (label, tracks) for `marey grid --rows`. */
 size_t scene_row_count(const scene *s);
 

@@ -15,6 +15,21 @@ void view_init(view *v, int64_t duration_ns)
     v->grouping = GROUP_BY_STAGE;
     v->selected_row = UINT64_MAX;
     v->show_cpu = true;
+    v->show_heat = true;
+}
+
+void view_sort_by(view *v, heat_column c)
+{
+    if (v->order == ORDER_HEAT && v->sort_column == c) {
+        v->order = v->sort_ascending ? ORDER_RANK : ORDER_HEAT;
+        v->sort_ascending = !v->sort_ascending;
+        return;
+    }
+    v->order = ORDER_HEAT;
+    v->sort_column = c;
+    v->sort_ascending = false;
+    v->sort_t0_ns = v->t0_ns;
+    v->sort_t1_ns = v->t1_ns;
 }
 
 void view_zoom(view *v, double factor, double at)
@@ -74,7 +89,7 @@ void view_clamp(view *v, int64_t duration_ns)
 
 static const char *const layout_names[] = {"timeline", "marey", "communication"};
 static const char *const grouping_names[] = {"none", "stage", "host"};
-static const char *const order_names[] = {"rank", "busy", "name"};
+static const char *const order_names[] = {"rank", "busy", "name", "heat"};
 
 void view_to_json(const view *v, json_out *j)
 {

@@ -15,7 +15,18 @@
 
 typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY, LAYOUT_COMMUNICATION } view_layout;
 typedef enum view_grouping { GROUP_BY_NONE, GROUP_BY_STAGE, GROUP_BY_HOST } view_grouping;
-typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME } view_order;
+typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME, ORDER_HEAT } view_order;
+
+/* Columns of cells beside the rows of the Marey layout, in their order. Shares are of the step. */
+typedef enum heat_column {
+    HEAT_BUSY,    /* something runs on the device: a union */
+    HEAT_EXPOSED, /* communication while nothing computes: a union */
+    HEAT_WAIT,    /* inside collectives and transfers, beyond the shortest member: a sum */
+    HEAT_IDLE,    /* nothing runs: a union */
+    HEAT_LATE,    /* of the collectives of three ranks or more: in how many this rank came last; of the whole run */
+    HEAT_MEMORY,  /* bytes: the highest sample of the rank's memory counters, of the whole run */
+    HEAT_COLUMNS
+} heat_column;
 
 enum { VIEW_PATTERN_MAX = 256 };
 
@@ -47,6 +58,11 @@ typedef struct view {
     bool show_cpu;                            /* CPU threads as rows */
     bool show_help;
     view_comm comm;
+    bool show_heat; /* cells beside the rows of the Marey layout */
+    /* ORDER_HEAT: ranks of each group by a column's value over the steps in this window */
+    heat_column sort_column;
+    bool sort_ascending;
+    double sort_t0_ns, sort_t1_ns;
 } view;
 
 void view_init(view *v, int64_t duration_ns);
@@ -57,6 +73,8 @@ void view_pan(view *v, double fraction); /* of the shown range */
 void view_show_range(view *v, double t0_ns, double t1_ns);
 /** Keep at least 20 ns across and at most 1.1 runs, inside [-5 %, 105 %] of the run. */
 void view_clamp(view *v, int64_t duration_ns);
+/** Sort by a heat column over the shown window: falling, again rising, a third time back to the order of ranks. */
+void view_sort_by(view *v, heat_column c);
 void view_to_json(const view *v, json_out *j);
 
 /* An animated passage between two views: exponential, 150 ms, interpolating centre and the logarithm of the width. */

@@ -60,6 +60,7 @@ static inline int stage_settle(stage *g)
         }
         while (cache_step(g->cache)) {
         }
+        (void)scene_settle(g->scene);
     }
     return 0;
 }
