@@ -170,6 +170,30 @@ static void put_what_ifs(json_out *j, const diagnosis *g)
     json_end(j, ']');
 }
 
+static void put_outliers(json_out *j, const diagnosis *g)
+{
+    static const char *const what[] = {"duration", "start", "end"};
+    json_key(j, "operator_outliers");
+    json_begin(j, '[');
+    for (size_t i = 0; i < g->n_outliers; i++) {
+        const operator_outlier *o = &g->outliers[i];
+        json_begin(j, '{');
+        json_kint(j, "rank", g->model->ranks[o->event.rank].rank);
+        json_kint(j, "step", g->data.step_index[g->outlier_step]);
+        json_kstr(j, "name", g->model->names[o->event.name].text);
+        json_kuint(j, "occurrence", o->event.occurrence);
+        json_kint(j, "start_ns", o->event.start_ns);
+        json_kint(j, "dur_ns", o->event.end_ns - o->event.start_ns);
+        json_kstr(j, "deviates", what[o->what]);
+        json_kint(j, "excess_ns", o->excess_ns);
+        json_kint(j, "median_ns", o->median_ns);
+        json_kreal(j, "z", o->z);
+        json_kuint(j, "peers", o->n_peers);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
 static void put_steps(json_out *j, const diagnosis *g)
 {
     json_key(j, "steps");
@@ -200,6 +224,7 @@ void report_json(json_out *j, const diagnosis *g)
     put_breakdowns(j, g);
     put_links(j, g);
     put_what_ifs(j, g);
+    put_outliers(j, g);
     json_key(j, "findings");
     json_begin(j, '[');
     for (size_t i = 0; i < g->n_findings; i++) {

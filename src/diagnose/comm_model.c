@@ -45,6 +45,32 @@ void comm_group_name(const comm_model *m, uint32_t group, char *out, size_t cap)
     (void)snprintf(out, cap, "%s", described ? g->description : g->name);
 }
 
+void comm_group_ranks(const comm_model *m, uint32_t group, char *out, size_t cap)
+{
+    const comm_group *k = &m->groups[group];
+    out[0] = '\0';
+    const trace_group *g = k->id < m->g->model->n_groups ? &m->g->model->groups[k->id] : NULL;
+    if (!g || g->n_ranks == 0 || g->n_ranks < k->n_ranks) {
+        return;
+    }
+    const int64_t *r = g->ranks;
+    bool even = g->n_ranks > 2;
+    for (uint32_t i = 2; i < g->n_ranks; i++) {
+        even = even && r[i] - r[i - 1] == r[1] - r[0];
+    }
+    long long first = (long long)r[0];
+    long long last = (long long)r[g->n_ranks - 1];
+    if (g->n_ranks == 1) {
+        (void)snprintf(out, cap, "%lld", first);
+    } else if (g->n_ranks == 2) {
+        (void)snprintf(out, cap, "%lld, %lld", first, last);
+    } else if (even && r[1] - r[0] == 1) {
+        (void)snprintf(out, cap, "%lld\xE2\x80\x93%lld", first, last);
+    } else {
+        (void)snprintf(out, cap, "%lld, %lld \xE2\x80\xA6 %lld", first, (long long)r[1], last);
+    }
+}
+
 /* ------------------------------------------------------------------ operations */
 
 static void add_collectives(comm_model *m)
@@ -139,8 +165,10 @@ static void number_groups(comm_model *m)
             VEC_PUSH(m->groups, m->n_groups, cap, ((comm_group){.id = id}));
             *at = m->n_groups;
         }
+        comm_group *k = &m->groups[*at - 1];
         m->operations[i].group = (uint32_t)(*at - 1);
-        m->groups[*at - 1].n++;
+        k->n_ranks = m->operations[i].n > k->n_ranks ? m->operations[i].n : k->n_ranks;
+        k->n++;
     }
     map64_deinit(&dense);
 }
@@ -156,7 +184,11 @@ static void list_groups(comm_model *m)
         first += g->n;
         g->n = 0;
         uint32_t stated = g->id == NO_ID ? 0 : m->g->model->groups[g->id].n_ranks;
-        g->n_ranks = stated > 0 ? stated : seen_ranks(m, (uint32_t)k, memset(seen, 0, m->g->data.n_ranks), 1);
+        if (stated == 0) {
+            g->n_ranks = seen_ranks(m, (uint32_t)k, memset(seen, 0, m->g->data.n_ranks), 1);
+        } else if (stated > g->n_ranks) { /* profilers cut long lists of ranks short */
+            g->n_ranks = stated;
+        }
     }
     free(seen);
     for (size_t i = 0; i < m->n_operations; i++) {

@@ -78,6 +78,8 @@ void comm_model_free(comm_model *m);
 const comm_event *comm_member(const comm_model *m, const comm_operation *o, uint32_t i);
 /** Name of a communicator for people: its description, else its name. */
 void comm_group_name(const comm_model *m, uint32_t group, char *out, size_t cap);
+/** Its ranks in short: "0, 2", "0–7", "0, 4 … 28"; "" where the file does not state all of them. */
+void comm_group_ranks(const comm_model *m, uint32_t group, char *out, size_t cap);
 double comm_algorithm_bandwidth(const comm_operation *o); /* bytes/s; -1: unknown */
 double comm_bus_bandwidth(const comm_operation *o);
 /** What one hop of a link carries: bytes; -1: unknown. */

@@ -7,6 +7,8 @@
 #include "diagnose/instances.h"
 #include "diagnose/rules.h"
 
+enum { MAX_OUTLIERS = 50 };
+
 /* ------------------------------------------------------------------ common ground */
 
 static void number_stages(rule_state *s)
@@ -163,6 +165,52 @@ void diagnose_judge(diagnosis *g)
     apply_rules(g);
 }
 
+/* Where to look for operators that stand out: rank (NO_ID: nobody in particular) and step. */
+static uint32_t suspicious_place(const diagnosis *g, uint32_t *step)
+{
+    *step = 0;
+    for (size_t k = 0; k < g->data.n_steps; k++) {
+        *step = g->step_ns[k] > g->step_ns[*step] ? (uint32_t)k : *step;
+    }
+    if (g->n_findings == 0 || g->findings[0].n_steps == 0) {
+        return NO_ID;
+    }
+    *step = g->findings[0].steps[0];
+    return g->findings[0].n_ranks > 0 ? g->findings[0].ranks[0] : NO_ID;
+}
+
+static marey_status find_outliers(diagnosis *g, store_file *f, cancel_flag *cancel, diag *d)
+{
+    uint32_t rank = suspicious_place(g, &g->outlier_step);
+    uint32_t *ranks = mem_alloc((g->data.n_ranks + 1) * sizeof *ranks);
+    size_t n_ranks = 0;
+    int64_t t0 = INT64_MAX;
+    int64_t t1 = INT64_MIN;
+    for (uint32_t r = 0; r < g->data.n_ranks; r++) {
+        const rank_step *w = collected_cell(&g->data, r, g->outlier_step);
+        bool is_peer = rank == NO_ID || g->model->ranks[r].stage == g->model->ranks[rank].stage;
+        if (is_peer && g->data.has_device[r] && w->end_ns > w->start_ns) {
+            ranks[n_ranks++] = r;
+            t0 = w->start_ns < t0 ? w->start_ns : t0;
+            t1 = w->end_ns > t1 ? w->end_ns : t1;
+        }
+    }
+    operator_event *events = NULL;
+    size_t n = 0;
+    marey_status status = operator_events(f, ranks, n_ranks, t0, t1, cancel, &events, &n, d);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) { /* only what starts in the rank's own window of the step */
+        const rank_step *w = collected_cell(&g->data, events[i].rank, g->outlier_step);
+        if (events[i].start_ns >= w->start_ns && events[i].start_ns < w->end_ns) {
+            events[kept++] = events[i];
+        }
+    }
+    g->outliers = operator_outliers(events, kept, MAX_OUTLIERS, &g->n_outliers);
+    free(events);
+    free(ranks);
+    return status;
+}
+
 marey_status diagnose_run(store_file *f, const diagnose_options *options, diagnosis *out, diag *d)
 {
     *out = (diagnosis){.model = store_model(f)};
@@ -172,7 +220,11 @@ marey_status diagnose_run(store_file *f, const diagnose_options *options, diagno
         return status;
     }
     diagnose_judge(out);
-    return MAREY_OK;
+    status = find_outliers(out, f, options->cancel, d);
+    if (status != MAREY_OK) {
+        diagnose_free(out);
+    }
+    return status;
 }
 
 void diagnose_free(diagnosis *g)
@@ -186,6 +238,7 @@ void diagnose_free(diagnosis *g)
     free(g->vote_chances);
     free(g->findings);
     free(g->what_ifs);
+    free(g->outliers);
     arena_deinit(&g->mem);
     *g = (diagnosis){0};
 }

@@ -16,6 +16,7 @@
 #define MAREY_DIAGNOSE_DIAGNOSE_H
 
 #include "diagnose/collect.h"
+#include "diagnose/operators.h"
 
 /* One collective over its ranks. */
 typedef struct coll_instance {
@@ -129,6 +130,10 @@ typedef struct diagnosis {
     int64_t clock_residual_median_ns, clock_residual_max_ns;
     finding *findings;
     size_t n_findings, cap_findings;
+    /* Of the peers of the first finding's first rank, in its first step (else: of everybody in the longest step). */
+    operator_outlier *outliers;
+    size_t n_outliers;
+    uint32_t outlier_step;
     what_if *what_ifs;
     size_t n_what_ifs, cap_what_ifs;
 } diagnosis;

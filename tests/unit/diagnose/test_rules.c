@@ -259,6 +259,36 @@ static void votes(void **state)
     release(&m);
 }
 
+/* The same operator on four ranks: one runs three times as long, one comes late; the others are not told of. */
+static void operator_instances(void **state)
+{
+    (void)state;
+    operator_event e[12];
+    size_t n = 0;
+    for (uint32_t k = 0; k < 3; k++) {
+        for (uint32_t r = 0; r < 4; r++) {
+            int64_t start = 1000000 * (int64_t)k + (int64_t)r * 10 + (k == 2 && r == 1 ? 90000 : 0);
+            e[n++] = (operator_event){start, start + (k == 1 && r == 2 ? 150000 : 50000 + (int64_t)r), r, 7, k};
+        }
+    }
+    size_t n_outliers;
+    operator_outlier *o = operator_outliers(e, n, 10, &n_outliers);
+    assert_int_equal(n_outliers, 4);
+    assert_int_equal(o[0].what, DEVIATES_DURATION);
+    assert_int_equal(o[0].event.rank, 2);
+    assert_int_equal(o[0].event.occurrence, 1);
+    assert_int_equal(o[0].excess_ns, 150000 - 50001);
+    assert_int_equal(o[0].n_peers, 3);
+    for (size_t i = 1; i < n_outliers; i++) {
+        assert_true(o[i].what != DEVIATES_DURATION);
+        assert_true(o[i].event.rank == 2 || (o[i].event.rank == 1 && o[i].event.occurrence == 2));
+    }
+    free(o);
+    o = operator_outliers(e, 0, 10, &n_outliers);
+    assert_int_equal(n_outliers, 0);
+    free(o);
+}
+
 static void empty_run(void **state)
 {
     (void)state;
@@ -291,6 +321,7 @@ int main(void)
         cmocka_unit_test(impossible_order),
         cmocka_unit_test(votes),
         cmocka_unit_test(empty_run),
+        cmocka_unit_test(operator_instances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
