@@ -109,6 +109,31 @@ static bool are_neighbours(const scene *s, uint32_t upper)
            a->group == b->group;
 }
 
+static band make_band(const instance *a, const instance *b)
+{
+    band k = {a->row, a->e.klass, a->outlier || b->outlier, a->x0, a->x1, b->x0, b->x1, a->e.row, 0, 0, 0, 0, 0};
+    int64_t upper = a->e.end_ns - a->e.start_ns;
+    int64_t lower = b->e.end_ns - b->e.start_ns;
+    k.n = 1;
+    k.busy_px = 0.5 * (a->x1 - a->x0 + b->x1 - b->x0);
+    k.least_ns = upper < lower ? upper : lower;
+    k.most_ns = upper > lower ? upper : lower;
+    k.sum_ns = 0.5 * ((double)upper + (double)lower);
+    return k;
+}
+
+/* `b` ends it now; what it stands for is summed. */
+static void extend_band(band *a, const band *b)
+{
+    a->x1 = fmax(a->x1, b->x1);
+    a->x3 = fmax(a->x3, b->x3);
+    a->n += b->n;
+    a->busy_px += b->busy_px;
+    a->sum_ns += b->sum_ns;
+    a->least_ns = b->least_ns < a->least_ns ? b->least_ns : a->least_ns;
+    a->most_ns = b->most_ns > a->most_ns ? b->most_ns : a->most_ns;
+}
+
 void bands_match(const scene *s, const instance_list *l, marey_cache *m)
 {
     double left = (double)s->m.plot.x;
@@ -122,7 +147,7 @@ void bands_match(const scene *s, const instance_list *l, marey_cache *m)
         }
         bool outside = (a->x1 < left && b->x1 < left) || (a->x0 > right && b->x0 > right);
         if (!outside) {
-            band k = {a->row, a->e.klass, a->outlier || b->outlier, a->x0, a->x1, b->x0, b->x1, a->e.row};
+            band k = make_band(a, b);
             VEC_PUSH(m->bands, m->n_bands, m->cap_bands, k);
         }
     }
@@ -163,8 +188,7 @@ void bands_merge(marey_cache *m, double tolerance)
         band b = m->bands[i];
         size_t at = b.klass < CLASS_COUNT ? last[b.klass] : SIZE_MAX;
         if (!b.outlier && at != SIZE_MAX && continues(&m->bands[at], &b, tolerance)) {
-            m->bands[at].x1 = fmax(m->bands[at].x1, b.x1);
-            m->bands[at].x3 = fmax(m->bands[at].x3, b.x3);
+            extend_band(&m->bands[at], &b);
             continue;
         }
         if (b.klass < CLASS_COUNT && !b.outlier) {
@@ -248,7 +272,9 @@ static void draw_one(scene *s, const band *b, double strength)
     if (below.y - y0 < 2) {
         return;
     }
-    uint8_t alpha = (uint8_t)((b->outlier ? OUTLIER_ALPHA : BAND_ALPHA) * strength);
+    double width = 0.5 * (b->x1 - b->x0 + b->x3 - b->x2);
+    double occupancy = b->n > 1 && width > 0 ? fmin(b->busy_px / width, 1) : 1; /* merged time is not busy time */
+    uint8_t alpha = (uint8_t)((b->outlier ? OUTLIER_ALPHA : BAND_ALPHA) * strength * occupancy);
     draw_band d = {.y_top = y0, .y_bottom = below.y};
     d.x0 = bounded(b->x0);
     d.x1 = bounded(b->x1);
@@ -273,7 +299,7 @@ void bands_draw(scene *s, marey_cache *m, double strength)
     s->frame.n_outliers = outliers;
 }
 
-uint64_t bands_at(const scene *s, double x, double y)
+const band *band_at(const scene *s, double x, double y)
 {
     const marey_cache *m = s->v.layout == LAYOUT_MAREY ? s->marey : NULL;
     for (size_t i = m ? m->n_bands : 0; i-- > 0;) {
@@ -288,8 +314,14 @@ uint64_t bands_at(const scene *s, double x, double y)
         double part = y1 > y0 ? (y - y0) / (y1 - y0) : -1;
         bool in_rows = part >= 0 && part <= 1;
         if (in_rows && x >= b->x0 + (b->x2 - b->x0) * part && x <= b->x1 + (b->x3 - b->x1) * part) {
-            return b->event_row;
+            return b;
         }
     }
-    return UINT64_MAX;
+    return NULL;
+}
+
+uint64_t bands_at(const scene *s, double x, double y)
+{
+    const band *b = band_at(s, x, y);
+    return b ? b->event_row : UINT64_MAX;
 }

@@ -96,6 +96,14 @@ static void collect_row(collect *c, const scene_row *row, marey_level level)
     }
 }
 
+void marey_collect_rank(scene *s, instance_list *to, uint32_t ordinal, uint32_t rank, uint32_t group, marey_level level)
+{
+    collect c = {s, to, ordinal, rank, group};
+    bool steps = level == MAREY_STEPS;
+    collect_lane(&c, steps ? s->step_lane[rank] : s->phase_lane[rank],
+                 steps ? s->rank_step_group[rank] : s->rank_phase_group[rank]);
+}
+
 bool is_band_row(const scene *s, const scene_row *row)
 {
     return row->kind == ROW_RANK && row->h >= 8 * (double)s->m.s;
@@ -287,6 +295,8 @@ void marey_free(marey_cache **m)
     if (*m) {
         free((*m)->list.items);
         free((*m)->bands);
+        free((*m)->of_groups.items);
+        free((*m)->nested);
         free(*m);
         *m = NULL;
     }
@@ -314,6 +324,7 @@ static void draw_level(scene *s, marey_cache *m, marey_level level, double stren
 {
     collect_level(s, level, &m->list);
     bool derived = level == MAREY_PHASES || level == MAREY_STEPS;
+    nested_draw(s, m, level, strength);
     if (derived && level == MAREY_PHASES) {
         draw_derived_blocks(s, &m->list, strength, false);
         draw_derived_blocks(s, &m->list, strength, true);

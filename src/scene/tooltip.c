@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/marey.h"
 #include "scene/tip.h"
 
 enum { TIP_SHARES = 5, ARG_LINES = 6 };
@@ -337,6 +338,70 @@ static void describe_column(scene *s, tip *t, const scene_row *row, uint32_t col
 
 /* ------------------------------------------------------------------ groups */
 
+/* How many of the group's ranks run in the column, and how many all through it. */
+static void add_running(scene *s, tip *t, const rank_group *g, uint32_t column)
+{
+    enum { WHOLE = 243 };
+    uint32_t some = 0;
+    uint32_t whole = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        uint32_t rank = s->tree.group_ranks[g->first + i];
+        scene_row one = {.kind = ROW_RANK, .id = rank, .rank = rank, .group = s->tree.rank_group[rank]};
+        const draw_cell *c = &raster_row(s, &one)->cells[column];
+        some += c->klass != CELL_EMPTY;
+        whole += c->klass != CELL_EMPTY && c->occupancy >= WHOLE;
+    }
+    (void)tip_add(t, "running", "%u of %u ranks, %u of them all the time", some, g->n, whole);
+}
+
+static void add_edge(tip *t, const char *name, const scene *s, const nested_band *b, nested_edge first)
+{
+    char text[2][64];
+    double mean = b->x[first + 1] - b->x[first];
+    double last = b->x[first + 2] - b->x[first];
+    time_format((int64_t)(mean * s->src.grid.step_ns), text[0], sizeof text[0]);
+    time_format((int64_t)(last * s->src.grid.step_ns), text[1], sizeof text[1]);
+    (void)tip_add(t, name, "the mean %s, the last %s after the first", text[0], text[1]);
+}
+
+static void add_nested(tip *t, const scene *s, const rank_group *g, const nested_band *b)
+{
+    (void)tip_add(t, "in it", "%u of %u ranks", b->n, g->n);
+    if (b->n_merged > 1) {
+        double extent = b->x[NESTED_END_MEAN] - b->x[NESTED_START_MEAN];
+        (void)tip_add(t, "merged", "%u instances, %.0f %% of the time in one", b->n_merged,
+                      extent > 0 ? fmin(100, 100 * b->busy_px / extent) : 100);
+    }
+    add_edge(t, "starts", s, b, NESTED_START_MIN);
+    add_edge(t, "ends", s, b, NESTED_END_MIN);
+}
+
+/* Between rows: what the band joins. */
+static bool describe_band(scene *s, tip *t)
+{
+    const band *b =
+        inside(s->m.plot, s->in.cursor_x, s->in.cursor_y) ? band_at(s, s->in.cursor_x, s->in.cursor_y) : NULL;
+    store_event_info e;
+    if (!b || store_read_event(s->file, b->event_row, &e, NULL) != MAREY_OK) {
+        return false;
+    }
+    char text[3][64];
+    t->klass = b->klass;
+    (void)snprintf(t->title, sizeof t->title, "%s", s->model->names[e.name].text);
+    (void)snprintf(t->subtitle, sizeof t->subtitle, "joins two neighbouring ranks%s",
+                   b->outlier ? " \xC2\xB7 beyond 5 MAD of its peers" : "");
+    if (b->n > 1) {
+        double width = 0.5 * (b->x1 - b->x0 + b->x3 - b->x2);
+        (void)tip_add(t, "merged", "%u instances of the class, the first is named", b->n);
+        (void)tip_add(t, "occupancy", "%.0f %%", width > 0 ? fmin(100, 100 * b->busy_px / width) : 100);
+    }
+    time_format(b->least_ns, text[0], sizeof text[0]);
+    time_format((int64_t)(b->sum_ns / (b->n > 0 ? b->n : 1)), text[1], sizeof text[1]);
+    time_format(b->most_ns, text[2], sizeof text[2]);
+    (void)tip_add(t, "duration", "%s to %s, mean %s", text[0], text[2], text[1]);
+    return true;
+}
+
 static void describe_group(scene *s, tip *t, const scene_row *row, uint32_t column)
 {
     const row_raster *r = raster_group(s, row);
@@ -349,6 +414,13 @@ static void describe_group(scene *s, tip *t, const scene_row *row, uint32_t colu
     (void)tip_add(t, "mean", "%.0f %%", r->mean[column].occupancy / 2.55);
     idle = r->least[column].klass == CELL_EMPTY ? 0 : r->least[column].occupancy / 2.55;
     (void)tip_add(t, "least busy rank", "%.0f %%", idle);
+    if (s->model->n_ranks <= s->many_ranks) {
+        add_running(s, t, g, column);
+    }
+    const nested_band *b = nested_at(s, (size_t)(row - s->tree.rows), s->in.cursor_x);
+    if (b) {
+        add_nested(t, s, g, b);
+    }
 }
 
 static void describe_counter(scene *s, tip *t, const scene_row *row)
@@ -456,6 +528,12 @@ void draw_hover(scene *s)
     memset(t, 0, sizeof *t);
     const scene_row *row = &s->tree.rows[h->row];
     uint32_t column = (uint32_t)((double)h->x - (double)s->m.plot.x);
+    rect strip = row_strip_rect(s, row);
+    bool on_strip = h->y >= strip.y && h->y < strip.y + strip.h;
+    if (row->kind == ROW_RANK && !on_strip && describe_band(s, t)) {
+        tip_draw(s, t);
+        return;
+    }
     if (row->kind == ROW_COUNTER) {
         describe_counter(s, t, row);
     } else if (row->kind == ROW_GROUP) {

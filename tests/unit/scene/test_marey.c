@@ -107,10 +107,14 @@ static void equal_neighbours_merge(void **state)
 {
     (void)state;
     marey_cache m = {0};
+    /* ..., event, instances, busy px, shortest, longest and summed ns */
     band row[] = {
-        {0, CLASS_FORWARD, false, 100, 110, 100.5, 110.5, 0}, {0, CLASS_FORWARD, false, 110.4, 120, 110.5, 120, 0},
-        {0, CLASS_FORWARD, false, 122, 130, 120, 130, 0},     {0, CLASS_BACKWARD, false, 130, 140, 130, 140, 0},
-        {0, CLASS_FORWARD, true, 140, 150, 160, 170, 0},      {1, CLASS_FORWARD, false, 120, 130, 120, 130, 0},
+        {0, CLASS_FORWARD, false, 100, 110, 100.5, 110.5, 0, 1, 10, 5, 10, 7},
+        {0, CLASS_FORWARD, false, 110.4, 120, 110.5, 120, 0, 1, 9.5, 4, 9, 8},
+        {0, CLASS_FORWARD, false, 122, 130, 120, 130, 0, 1, 9, 1, 1, 1},
+        {0, CLASS_BACKWARD, false, 130, 140, 130, 140, 0, 1, 10, 1, 1, 1},
+        {0, CLASS_FORWARD, true, 140, 150, 160, 170, 0, 1, 10, 1, 1, 1},
+        {1, CLASS_FORWARD, false, 120, 130, 120, 130, 0, 1, 10, 1, 1, 1},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         VEC_PUSH(m.bands, m.n_bands, m.cap_bands, row[i]);
@@ -120,6 +124,8 @@ static void equal_neighbours_merge(void **state)
      * apart. */
     assert_int_equal(m.n_bands, 5);
     assert_true(m.bands[0].x0 == 100 && m.bands[0].x1 == 120 && m.bands[0].x3 == 120);
+    assert_true(m.bands[0].n == 2 && m.bands[0].least_ns == 4 && m.bands[0].most_ns == 10 && m.bands[0].sum_ns == 15);
+    assert_true(m.bands[0].busy_px == 19.5);     /* of 19.75: merged time is not busy time */
     assert_true(m.bands[m.n_bands - 1].outlier); /* drawn last */
     free(m.bands);
 }
