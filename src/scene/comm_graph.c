@@ -5,7 +5,7 @@
 
 #include "scene/comm_view.h"
 
-enum { MAX_ARCS = 400, ARC_SEGMENTS = 8, LEGEND_DP = 20, MAX_WIDE = 16 };
+enum { MAX_ARCS = 400, ARC_SEGMENTS = 8, LEGEND_DP = 20 };
 
 typedef struct node_place {
     float x, y, radius;
@@ -30,7 +30,7 @@ static void find_blocks(scene *s, const comm_units *u, graph_plan *p)
 {
     p->first = arena_alloc(&s->scratch, (u->n + 2) * sizeof *p->first);
     for (uint32_t i = 0; i < u->n; i++) {
-        if (i == 0 || (!u->are_blocks && u->items[i].block != u->items[i - 1].block)) {
+        if (i == 0 || (u->cut <= CUT_HOSTS && u->items[i].block != u->items[i - 1].block)) {
             p->first[p->n_blocks++] = i;
         }
     }
@@ -49,9 +49,10 @@ static graph_plan make_plan(scene *s, const comm_units *u, rect r, float title)
     }
     graph_plan best = p;
     best.pitch = -1;
-    uint32_t wide = p.n_blocks == 1 ? most : most < MAX_WIDE ? most : MAX_WIDE;
+    uint32_t wide = (uint32_t)ceil(sqrt(most)); /* near to a square, in which neighbours in a ring stand close */
+    uint32_t widest = p.n_blocks == 1 ? most < 2 * wide ? most : 2 * wide : wide + (most > 4);
     for (p.block_columns = 1; p.block_columns <= p.n_blocks && p.block_columns <= 64; p.block_columns++) {
-        for (p.member_columns = 1; p.member_columns <= wide; p.member_columns++) {
+        for (p.member_columns = wide > 2 ? wide - 1 : wide; p.member_columns <= widest; p.member_columns++) {
             p.member_rows = (most + p.member_columns - 1) / p.member_columns;
             p.pitch = plan_pitch(&p, r, title);
             best = p.pitch > best.pitch * 1.02F ? p : best;
@@ -84,7 +85,7 @@ static void place_block(scene *s, const comm_units *u, const graph_plan *p, uint
     if (title > 0 && p->pitch * (float)p->member_columns >= px(s, 40)) {
         char name[96] = "";
         uint32_t group = u->items[p->first[block]].block;
-        if (group < s->tree.n_groups) {
+        if (group < s->tree.n_groups && u->cut <= CUT_HOSTS) {
             (void)snprintf(name, sizeof name, "%s", s->tree.groups[group].name);
         }
         rect box = {x, y, p->pitch * (float)p->member_columns, title};
@@ -92,8 +93,11 @@ static void place_block(scene *s, const comm_units *u, const graph_plan *p, uint
     }
     for (uint32_t i = p->first[block]; i < p->first[block + 1]; i++) {
         uint32_t k = i - p->first[block];
-        nodes[i].x = x + p->pitch * ((float)(k % p->member_columns) + 0.5F);
-        nodes[i].y = y + title + p->pitch * ((float)(k / p->member_columns) + 0.5F);
+        uint32_t row = k / p->member_columns;
+        uint32_t column = k % p->member_columns;
+        column = row % 2 == 1 ? p->member_columns - 1 - column : column; /* as the ox ploughs: neighbours stay close */
+        nodes[i].x = x + p->pitch * ((float)column + 0.5F);
+        nodes[i].y = y + title + p->pitch * ((float)row + 0.5F);
         nodes[i].radius = p->pitch * (float)(0.15 + 0.19 * radius_share(u, &u->items[i]));
     }
 }
@@ -158,17 +162,18 @@ static void draw_arcs(scene *s, const comm_units *u, const node_place *nodes, fl
 {
     bool any_hover = s->comm_layout->hover.kind == HIT_NODE;
     size_t n = u->n_links < MAX_ARCS ? u->n_links : MAX_ARCS;
+    float slim = fminf(fmaxf(pitch / px(s, 44), 0.4F), 1);
     for (size_t i = n; i-- > 0;) { /* the widest on top */
         const unit_link *k = &u->links[u->widest[i]];
         if (k->from == k->to) {
             continue; /* inside of a block */
         }
-        double strength = k->crosses_hosts ? 0.9 : 0.42;
+        double strength = (k->crosses_hosts ? 0.9 : 0.42) * (n > 150 ? 0.7 : 1);
         if (any_hover) {
             strength = touches_hover(s, k) ? 1 : 0.15;
         }
         rgba c = rgba_with_alpha(link_colour(s, unit_link_kind(k)), (uint8_t)(255 * strength));
-        draw_arc(s, &nodes[k->from], &nodes[k->to], arc_width(s, u, k), c, pitch >= px(s, 22));
+        draw_arc(s, &nodes[k->from], &nodes[k->to], arc_width(s, u, k) * slim, c, pitch >= px(s, 22));
     }
 }
 

@@ -35,6 +35,25 @@ static const table_column group_columns[G_COLUMNS] = {
     {"bus", 80, TEXT_RIGHT, -1},
 };
 
+/* Many share a description: their ranks tell them apart. */
+static void draw_group_name(scene *s, const table_place *t, size_t row, uint32_t id, rgba tone)
+{
+    const comm_view *c = s->comm_layout;
+    char name[128];
+    char ranks[64];
+    comm_group_name(c->model, id, name, sizeof name);
+    comm_group_ranks(c->model, id, ranks, sizeof ranks);
+    rect r = table_cell(t, row, G_NAME);
+    float w = fminf(width_of(s, FACE_SANS, 11.5, ranks) + px(s, 16), r.w * 0.4F);
+    w = ranks[0] ? w : px(s, 10);
+    rect left = {r.x, r.y, r.w - w, r.h};
+    rect right = {r.x + r.w - w, r.y, w - px(s, 6), r.h};
+    if (text_fits_in(s, r, t->rows)) {
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11.5, left, TEXT_LEFT, tone, name);
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11.5, right, TEXT_RIGHT, s->t->dim, ranks);
+    }
+}
+
 static void draw_group_row(scene *s, const table_place *t, size_t row)
 {
     const comm_view *c = s->comm_layout;
@@ -44,8 +63,7 @@ static void draw_group_row(scene *s, const table_place *t, size_t row)
     rgba tone = g->n > 0 ? s->t->text : s->t->faint;
     bool focused = s->v.comm.pane == PANE_GROUPS;
     table_row_ground(s, t, row, id == c->sums->group, comm_is_hovered(s, HIT_GROUP, id), focused);
-    comm_group_name(c->model, id, text, sizeof text);
-    table_text(s, t, row, G_NAME, TEXT_LEFT, tone, text);
+    draw_group_name(s, t, row, id, tone);
     count_format(c->model->groups[id].n_ranks, text, sizeof text);
     table_text(s, t, row, G_RANKS, TEXT_RIGHT, s->t->dim, text);
     count_format_short(g->n, text, sizeof text);
@@ -153,8 +171,14 @@ static void operation_texts(scene *s, const table_place *t, size_t row, const co
         (void)snprintf(text, sizeof text, "%lld", (long long)c->model->g->data.step_index[o->step]);
         table_text(s, t, row, O_STEP, TEXT_RIGHT, s->t->dim, text);
     }
-    table_text(s, t, row, O_WHAT, TEXT_LEFT, s->t->text,
-               o->op == OP_SEND ? "send \xE2\x86\x92 receive" : comm_op_name((comm_op)o->op));
+    if (o->op == OP_SEND) {
+        const trace_rank *from = &s->model->ranks[comm_member(c->model, o, 0)->rank];
+        const trace_rank *to = &s->model->ranks[comm_member(c->model, o, 1)->rank];
+        (void)snprintf(text, sizeof text, "send %lld \xE2\x86\x92 %lld", (long long)from->rank, (long long)to->rank);
+    } else {
+        (void)snprintf(text, sizeof text, "%s", comm_op_name((comm_op)o->op));
+    }
+    table_text(s, t, row, O_WHAT, TEXT_LEFT, s->t->text, text);
     bytes_text((double)o->bytes, text, sizeof text);
     table_text(s, t, row, O_BYTES, TEXT_RIGHT, s->t->dim, text);
     operation_times(s, t, row, o);

@@ -12,8 +12,8 @@ typedef struct matrix_job {
     scene *s;
     const comm_units *u;
     comm_measure measure;
-    float x, y, cell; /* px */
-    double most_single;
+    float x, y, cell;                 /* px */
+    double least_single, most_single; /* of all cells: one scale for their box plots */
 } matrix_job;
 
 static double cell_strength(const matrix_job *j, const unit_link *k)
@@ -55,7 +55,8 @@ static uint32_t cell_link(const unit_link *k)
 
 static double box_x(const matrix_job *j, rect r, double value)
 {
-    double part = j->most_single > 0 ? value / j->most_single : 0;
+    double range = j->most_single - j->least_single;
+    double part = range > 0 ? (value - j->least_single) / range : 0.5;
     return (double)r.x + part * (double)(r.w - 1);
 }
 
@@ -110,14 +111,16 @@ static void draw_large(const matrix_job *j, const unit_link *k, rect r, rgba gro
     }
 }
 
-/* A cell that holds outliers has a dot: it leads to the furthest. */
+/* A small cell has a dot where an operation lies far out: beyond 3 IQR. It leads there. */
 static void draw_corner(const matrix_job *j, const unit_link *k, rect r)
 {
     const comm_view *c = j->s->comm_layout;
     uint32_t link = cell_link(k);
     const comm_box *b = link == NO_ID ? NULL : &c->sums->links[link].box[j->measure];
-    if (b && b->n_kept > 0) {
-        draw_dot(j->s, &c->sums->outliers[b->first], r.x + r.w - px(j->s, 4), r.y + px(j->s, 4), link);
+    const comm_outlier *o = b && b->n_kept > 0 ? &c->sums->outliers[b->first] : NULL;
+    double reach = b ? 3 * (b->q3 - b->q1) : 0;
+    if (o && (o->value > b->q3 + reach || o->value < b->q1 - reach)) {
+        draw_dot(j->s, o, r.x + r.w - px(j->s, 4), r.y + px(j->s, 4), link);
     }
 }
 
@@ -240,14 +243,18 @@ static rect draw_heading(scene *s, rect r)
     return comm_heading(s, (rect){r.x, r.y, fmaxf(right - r.x, 0), r.h}, "Links", "from row to column");
 }
 
-static double largest_single(const comm_view *c, const comm_units *u, comm_measure m)
+static void find_scale(const comm_view *c, matrix_job *j)
 {
-    double most = 0;
-    for (size_t i = 0; i < u->n_links; i++) {
-        uint32_t link = cell_link(&u->links[i]);
-        most = link == NO_ID ? most : fmax(most, c->sums->links[link].box[m].max);
+    j->least_single = INFINITY;
+    j->most_single = -INFINITY;
+    for (size_t i = 0; i < j->u->n_links; i++) {
+        uint32_t link = cell_link(&j->u->links[i]);
+        const comm_box *b = link == NO_ID ? NULL : &c->sums->links[link].box[j->measure];
+        if (b && b->n > 0) {
+            j->least_single = fmin(j->least_single, b->min);
+            j->most_single = fmax(j->most_single, b->max);
+        }
     }
-    return most;
 }
 
 void comm_matrix_draw(scene *s, rect r)
@@ -269,12 +276,12 @@ void comm_matrix_draw(scene *s, rect r)
     }
     float cell = floorf(fminf(side / (float)u->n, px(s, 120)));
     cell = fmaxf(cell, 1);
-    matrix_job j = {s, u, (comm_measure)s->v.comm.measure, body.x + labels, body.y + top, cell, 0};
+    matrix_job j = {s, u, (comm_measure)s->v.comm.measure, body.x + labels, body.y + top, cell, 0, 0};
     c->matrix_at = (matrix_place){{j.x, j.y, cell * (float)u->n, cell * (float)u->n}, cell, u->n};
     draw_grid(&j);
     draw_names(&j, body);
     if (cell >= px(s, QUAD_CELL_DP)) {
-        j.most_single = largest_single(c, u, j.measure);
+        find_scale(c, &j);
         draw_cells(&j);
     } else {
         draw_strips(&j);

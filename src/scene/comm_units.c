@@ -28,30 +28,52 @@ static uint32_t block_of(const scene *s, uint32_t rank)
     return s->tree.grouped ? s->tree.rank_group[rank] : NO_ID;
 }
 
-static uint32_t count_shown(const scene *s, const comm_sums *r, uint32_t *n_blocks)
+static bool same_host(const scene *s, uint32_t a, uint32_t b)
 {
-    uint32_t n = 0;
+    return strcmp(s->model->ranks[a].host, s->model->ranks[b].host) == 0;
+}
+
+typedef struct shown {
+    uint32_t n, n_hosts, n_blocks; /* ranks; runs of one host inside of a block; blocks of the row tree */
+} shown;
+
+static shown count_shown(const scene *s, const comm_sums *r)
+{
+    shown k = {0};
     uint32_t last = NO_ID;
-    *n_blocks = 0;
     for (size_t i = 0; i < s->model->n_ranks; i++) {
         uint32_t rank = s->tree.group_ranks[i];
         if (is_shown(r, rank)) {
-            n++;
-            *n_blocks += s->tree.grouped && block_of(s, rank) != last;
-            last = block_of(s, rank);
+            bool new_block = last == NO_ID || block_of(s, rank) != block_of(s, last);
+            k.n++;
+            k.n_blocks += new_block;
+            k.n_hosts += new_block || !same_host(s, rank, last);
+            last = rank;
         }
     }
-    return n;
+    return k;
+}
+
+/* The finest that fits: ranks, hosts, blocks of the row tree, or neighbours in equal numbers. */
+static unit_cut choose_cut(const scene *s, const shown *k, uint32_t limit)
+{
+    if (k->n <= limit) {
+        return CUT_RANKS;
+    }
+    if (s->has_hosts && k->n_hosts > 1 && k->n_hosts <= limit) {
+        return CUT_HOSTS;
+    }
+    return s->tree.grouped && k->n_blocks > 1 && k->n_blocks <= limit ? CUT_GROUPS : CUT_EVEN;
 }
 
 /* Ranks in the order of the row tree, cut into units. */
 static void cut(const scene *s, comm_units *u, const comm_sums *r, uint32_t limit)
 {
-    uint32_t n_blocks;
-    uint32_t n = count_shown(s, r, &n_blocks);
-    u->are_blocks = n > limit;
-    bool by_group = n_blocks > 1 && n_blocks <= limit;
-    uint32_t each = u->are_blocks ? (n + limit - 1) / limit : 1;
+    shown all = count_shown(s, r);
+    uint32_t n = all.n;
+    u->cut = choose_cut(s, &all, limit);
+    u->are_blocks = u->cut != CUT_RANKS;
+    uint32_t each = (n + limit - 1) / limit;
     u->items = mem_calloc(n + 1, sizeof *u->items);
     u->ranks = mem_alloc((n + 1) * sizeof *u->ranks);
     u->of_rank = mem_alloc((s->model->n_ranks + 1) * sizeof *u->of_rank);
@@ -63,7 +85,10 @@ static void cut(const scene *s, comm_units *u, const comm_sums *r, uint32_t limi
             continue;
         }
         const unit *last = u->n > 0 ? &u->items[u->n - 1] : NULL;
-        bool opens = !last || !u->are_blocks || (by_group ? last->block != block_of(s, rank) : last->n >= each);
+        bool new_block = !last || last->block != block_of(s, rank);
+        bool opens = !last || u->cut == CUT_RANKS || (u->cut == CUT_GROUPS && new_block) ||
+                     (u->cut == CUT_HOSTS && (new_block || !same_host(s, rank, u->ranks[at - 1]))) ||
+                     (u->cut == CUT_EVEN && last->n >= each);
         if (opens) {
             u->items[u->n++] = (unit){.first = at, .block = block_of(s, rank)};
         }
@@ -75,9 +100,6 @@ static void cut(const scene *s, comm_units *u, const comm_sums *r, uint32_t limi
         k->n_last += r->ranks[rank].n_last;
         u->of_rank[rank] = u->n - 1;
         u->ranks[at++] = rank;
-    }
-    for (uint32_t i = 0; i < u->n && u->are_blocks && !by_group; i++) {
-        u->items[i].block = NO_ID;
     }
 }
 
@@ -238,8 +260,11 @@ void unit_name(const scene *s, const comm_units *u, uint32_t i, char *out, size_
     const trace_rank *last = &s->model->ranks[u->ranks[k->first + k->n - 1]];
     if (!u->are_blocks) {
         (void)snprintf(out, cap, "%s", first->label);
-    } else if (k->block != NO_ID && k->block < s->tree.n_groups) {
+    } else if (u->cut == CUT_GROUPS) {
         (void)snprintf(out, cap, "%s", s->tree.groups[k->block].name);
+    } else if (u->cut == CUT_HOSTS) {
+        (void)snprintf(out, cap, "%s, ranks %lld\xE2\x80\x93%lld", first->host, (long long)first->rank,
+                       (long long)last->rank);
     } else {
         (void)snprintf(out, cap, "ranks %lld\xE2\x80\x93%lld", (long long)first->rank, (long long)last->rank);
     }
@@ -248,8 +273,9 @@ void unit_name(const scene *s, const comm_units *u, uint32_t i, char *out, size_
 void unit_short_name(const scene *s, const comm_units *u, uint32_t i, char *out, size_t cap)
 {
     const unit *k = &u->items[i];
-    if (u->are_blocks && k->block != NO_ID && k->block < s->tree.n_groups) {
-        const char *name = s->tree.groups[k->block].name;
+    const trace_rank *first = &s->model->ranks[u->ranks[k->first]];
+    if (u->cut == CUT_GROUPS || u->cut == CUT_HOSTS) {
+        const char *name = u->cut == CUT_HOSTS ? first->host : s->tree.groups[k->block].name;
         size_t n = strlen(name);
         size_t digits = n;
         while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') {
@@ -258,5 +284,5 @@ void unit_short_name(const scene *s, const comm_units *u, uint32_t i, char *out,
         (void)snprintf(out, cap, "%s", digits < n ? name + digits : name);
         return;
     }
-    (void)snprintf(out, cap, "%lld", (long long)s->model->ranks[u->ranks[k->first]].rank);
+    (void)snprintf(out, cap, "%lld", (long long)first->rank);
 }

@@ -50,8 +50,11 @@ typedef struct unit {
     uint64_t n_operations, n_last;
 } unit;
 
+typedef enum unit_cut { CUT_RANKS, CUT_HOSTS, CUT_GROUPS, CUT_EVEN } unit_cut;
+
 typedef struct comm_units {
-    bool made, are_blocks;
+    unit_cut cut;
+    bool made, are_blocks; /* not ranks */
     unit *items;
     uint32_t n;
     uint32_t *ranks;   /* rank indices in order */
