@@ -3,11 +3,11 @@ set(MAREY_APP_DEPS trace lod store diagnose convert synth cache readers)
 set(MAREY_APP_LIBS "")
 set(MAREY_APP_EXCLUDE "")
 if(MAREY_VIEWER)
-    list(APPEND MAREY_APP_DEPS draw text render scene)
+    list(APPEND MAREY_APP_DEPS draw text render scene ui)
     list(APPEND MAREY_APP_LIBS PkgConfig::GLFW PkgConfig::EGL)
 else()
     # What draws: the files of src/app that need the rooms of viewer.cmake.
-    set(MAREY_APP_EXCLUDE "/(session|opening|actions|comm_actions|select|pointer|window|look|zoom_script|cmd_open|cmd_render|cmd_bench)\\.c$")
+    set(MAREY_APP_EXCLUDE "/(session|panels|panel_[a-z]+|opening|actions|comm_actions|select|pointer|window|look|zoom_script|cmd_open|cmd_render|cmd_bench)\\.c$")
 endif()
 marey_add_room(app DEPS ${MAREY_APP_DEPS} LIBS ${MAREY_APP_LIBS} EXCLUDE ${MAREY_APP_EXCLUDE})
 target_compile_definitions(marey-app PUBLIC

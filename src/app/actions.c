@@ -130,6 +130,35 @@ static void layout_other(session *s, int64_t now_ns)
     set_layout(s, s->view.layout == LAYOUT_TIMELINE ? LAYOUT_MAREY : LAYOUT_TIMELINE);
 }
 
+/* The first key brings all panels; after that, each has its own switch. */
+static void inspector(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    bool had = s->panels_mode == PANELS_ON;
+    panels *p = session_panels(s);
+    if (had) {
+        panels_toggle_inspector(p);
+    }
+    s->is_dirty = true;
+}
+
+static void strip(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    bool had = s->panels_mode == PANELS_ON;
+    panels *p = session_panels(s);
+    if (had) {
+        panels_toggle_strip(p);
+    }
+    s->is_dirty = true;
+}
+
+static void search(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    panels_search(session_panels(s));
+}
+
 static void theme_other(session *s, int64_t now_ns)
 {
     (void)now_ns;
@@ -235,7 +264,10 @@ const action ACTIONS[] = {
     {"layout-timeline", "T", "timeline", layout_timeline},
     {"layout-marey", "M", "Marey: bands that join equal work", layout_marey},
     {"layout-communication", "C", "communication: devices, links, groups", layout_communication},
-    {"layout-other", "Tab", "the other layout", layout_other},
+    {"layout-other", "V", "the other layout", layout_other},
+    {"inspector", "I", "show or hide the inspector", inspector},
+    {"strip", "B", "show or hide time per rank", strip},
+    {"search", "/", "search operators, ranks, collectives", search},
     {"theme-other", "L", "dark or light", theme_other},
     {"fullscreen", "F11", "full screen", fullscreen},
     {"help", "?, F1", "this help", help},
@@ -256,6 +288,7 @@ static const char *const GESTURES[][2] = {
     {"Click on arrow", "open or close the row"},
     {"Double click", "fit the event"},
     {"Overview", "click or drag: go there"},
+    {"Tab, Shift+Tab", "walk through the panels; Enter opens"},
 };
 
 enum { N_GESTURES = sizeof GESTURES / sizeof *GESTURES, MAX_HELP = 64 };

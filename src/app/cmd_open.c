@@ -63,6 +63,7 @@ int cmd_open(int argc, char **argv)
 {
     window_options o = {.look = SESSION_LOOK_DEFAULT};
     bool quiet = false;
+    o.look.panels = PANELS_ON;
     const arg_option options[] = {
         {"--size", 0, ARG_SIZE, "WxH", "size of the window (most of the display)", o.size, NULL},
         {"--scale", 0, ARG_REAL, "S", "pixels per design pixel (the display's own)", &o.scale, NULL},

@@ -83,6 +83,7 @@ static bool check(const render_job *job)
 int cmd_render(int argc, char **argv)
 {
     render_job job = {.look = SESSION_LOOK_DEFAULT, .size = {1920, 1080}, .scale = 1};
+    job.look.panels = PANELS_AUTO;
     const arg_option options[] = {
         {"--output", 'o', ARG_TEXT, "OUT.png", "the picture to write", &job.out, NULL},
         {"--size", 0, ARG_SIZE, "WxH", "pixels of the picture (1920x1080)", job.size, NULL},

@@ -26,6 +26,8 @@
          &(look).rows, NULL},                                                                                          \
         {"--row-height",     0,   ARG_REAL, "H", "height of a rank's row in design pixels (what fits)",                \
          &(look).row_height, NULL},                                                                                    \
+        {"--panels",     0,   ARG_CHOICE, "off|on|auto", "inspector and time per rank; auto: in a large Marey picture", \
+         &(look).panels, NULL},                                                                                         \
     {                                                                                                                  \
         "--open", 0, ARG_COUNT, "DEPTH", "open rows: 0 none, 1 groups, 2 lanes, 3 all depths", &(look).open_depth,     \
             NULL                                                                                                       \

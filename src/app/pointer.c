@@ -78,6 +78,13 @@ static void drag_range(const pointer *p, session *s)
     s->is_dirty = true;
 }
 
+/* The panels come first. @return true: they took it */
+static bool panels_take(session *s, ui_event_kind kind, double notches)
+{
+    ui_event e = {.kind = kind, .x = s->input.cursor_x, .y = s->input.cursor_y, .notches = notches};
+    return panels_event(s->panels, &e);
+}
+
 void pointer_move(pointer *p, session *s, double x, double y)
 {
     if (x == s->input.cursor_x && y == s->input.cursor_y) {
@@ -86,6 +93,7 @@ void pointer_move(pointer *p, session *s, double x, double y)
     s->input.cursor_x = x;
     s->input.cursor_y = y;
     s->is_dirty = true;
+    (void)panels_take(s, UI_EVENT_MOVE, 0);
     if (p->drag == DRAG_PRESSED && !is_near(s, p->down_x, p->down_y)) {
         p->drag = p->wants_range ? DRAG_RANGE : DRAG_PAN;
     }
@@ -104,11 +112,17 @@ void pointer_leave(pointer *p, session *s)
         s->input.cursor_x = -1;
         s->input.cursor_y = -1;
         s->is_dirty = true;
+        (void)panels_take(s, UI_EVENT_LEAVE, 0);
     }
 }
 
 void pointer_press(pointer *p, session *s, bool shift)
 {
+    p->drag = DRAG_NONE;
+    if (!s->view.show_help && panels_take(s, UI_EVENT_PRESS, 0)) {
+        s->is_dirty = true;
+        return;
+    }
     double x = s->input.cursor_x;
     double y = s->input.cursor_y;
     p->down_x = x;
@@ -191,6 +205,9 @@ void pointer_release(pointer *p, session *s, int64_t now_ns)
 {
     drag_kind was = p->drag;
     p->drag = DRAG_NONE;
+    if (panels_take(s, UI_EVENT_RELEASE, 0)) {
+        return;
+    }
     bool still = is_near(s, p->down_x, p->down_y);
     if (s->view.show_help && still) {
         s->view.show_help = false;
@@ -204,6 +221,9 @@ void pointer_release(pointer *p, session *s, int64_t now_ns)
 
 void pointer_wheel(session *s, double dx, double dy, bool shift, bool ctrl, int64_t now_ns)
 {
+    if (panels_take(s, UI_EVENT_WHEEL, dy)) {
+        return;
+    }
     if (s->view.layout == LAYOUT_COMMUNICATION && !shift) {
         (void)comm_wheel(s, dy);
     } else if (ctrl) {

@@ -10,6 +10,7 @@
 static const int64_t MOTION_NS = 150000000;
 static const double MIN_ROW_PX = 0.25;
 static const double MAX_ROW_PX = 400;
+enum { AUTO_WIDTH_DP = 1400, AUTO_HEIGHT_DP = 800 };
 
 static void apply_look(session *s, const session_look *look)
 {
@@ -49,6 +50,9 @@ marey_status session_open(session **out, const char *path, const session_options
     MAREY_TRY(store_open(&s->file, path, d));
     s->duration_ns = store_model(s->file)->duration_ns;
     s->reduced_motion = options->reduced_motion;
+    s->panels_mode = options->look.panels;
+    s->wake = options->wake;
+    s->wake_ctx = options->wake_ctx;
     s->input = (scene_input){.width_px = 1920, .height_px = 1080, .scale = 1, .cursor_x = -1, .cursor_y = -1};
     cache_source source = cache_store_source(s->file);
     cache_options co = {
@@ -76,6 +80,7 @@ void session_close(session **ps)
     if (!s) {
         return;
     }
+    panels_destroy(&s->panels);
     scene_destroy(&s->scene);
     cache_destroy(&s->cache);
     text_destroy(&s->text);
@@ -93,10 +98,48 @@ static double max_scroll_px(const session *s)
     return s->frame.content_px > shown ? s->frame.content_px - shown : 0;
 }
 
+panels *session_panels(session *s)
+{
+    s->panels_mode = PANELS_ON;
+    if (!s->panels) {
+        s->panels = panels_create(s);
+    }
+    return s->panels;
+}
+
+/* A picture shows them of itself where it is as large as the drawing that they are made for. */
+static bool shows_panels(const session *s)
+{
+    const scene_input *in = &s->input;
+    bool is_large = in->width_px >= AUTO_WIDTH_DP * in->scale && in->height_px >= AUTO_HEIGHT_DP * in->scale;
+    return s->panels_mode == PANELS_ON || (s->panels_mode == PANELS_AUTO && s->view.layout == LAYOUT_MAREY && is_large);
+}
+
+/* What lies under a panel does not see the pointer. */
+static marey_status build_scene(session *s, diag *d)
+{
+    scene_input in = s->input;
+    if (panels_cover(s->panels, in.cursor_x, in.cursor_y)) {
+        in.cursor_x = -1;
+        in.cursor_y = -1;
+    }
+    return scene_build(s->scene, &s->view, &in, &s->list, &s->frame, d);
+}
+
 marey_status session_build(session *s, diag *d)
 {
     s->is_dirty = false;
-    marey_status status = scene_build(s->scene, &s->view, &s->input, &s->list, &s->frame, d);
+    bool has_panels = shows_panels(s);
+    if (has_panels && !s->panels) {
+        s->panels = panels_create(s);
+    }
+    if (has_panels) {
+        panels_prepare(s->panels, s);
+    }
+    marey_status status = build_scene(s, d);
+    if (has_panels && status == MAREY_OK) {
+        panels_build(s->panels, s);
+    }
     cache_take_errors(s->cache, d);
     if (status == MAREY_OK && s->view.scroll_px > max_scroll_px(s)) {
         s->view.scroll_px = max_scroll_px(s); /* rows were closed, or the window grew */
@@ -115,6 +158,10 @@ marey_status session_build_complete(session *s, diag *d)
         }
         cache_settle(s->cache);
         bool worked = scene_settle(s->scene);
+        if (s->panels && !panels_are_complete(s->panels)) {
+            panels_settle(s->panels);
+            worked = true;
+        }
         cache_stats now = cache_get_stats(s->cache);
         if (now.n_loaded + now.n_failed == before && !s->is_dirty && !worked) {
             return diag_error(d, MAREY_INTERNAL, store_path(s->file), DIAG_NO_OFFSET,

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/panels.h"
 #include "base/diag.h"
 #include "cache/cache.h"
 #include "draw/draw_list.h"
@@ -26,11 +27,12 @@ typedef struct session_look {
     const char *rows;    /* pattern; NULL: all */
     double row_height;   /* design px; 0: fit */
     uint64_t open_depth; /* UINT64_MAX: as the scene chooses */
+    int panels;          /* PANELS_OFF, PANELS_ON or PANELS_AUTO */
 } session_look;
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
     {                                                                                                                  \
-        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX                                       \
+        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF                           \
     }
 
 typedef struct session_options {
@@ -53,6 +55,11 @@ typedef struct session {
     view_motion motion;
     scene_input input; /* size, scale and cursor: set by the owner before session_build() */
 
+    int panels_mode;
+    panels *panels; /* NULL until they are first shown */
+    void (*wake)(void *ctx);
+    void *wake_ctx;
+
     draw_list list; /* the last frame */
     scene_frame frame;
 
@@ -69,6 +76,9 @@ void session_close(session **s);
 marey_status session_build(session *s, diag *d);
 /** Build until all data is in. Loads on this thread, too. */
 marey_status session_build_complete(session *s, diag *d);
+
+/** The panels, made if need be; from now on they are shown. */
+panels *session_panels(session *s);
 
 /** The range that the view is moving to, or shows. */
 void session_goal(const session *s, double *t0_ns, double *t1_ns);

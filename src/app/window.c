@@ -80,6 +80,13 @@ static const char *key_word(int key)
     return NULL;
 }
 
+/* The panels come first: what has the focus there takes its keys. */
+static bool panels_key(window *w, const char *key)
+{
+    ui_event e = {.kind = UI_EVENT_KEY, .key = key};
+    return !w->session->view.show_help && panels_event(w->session->panels, &e);
+}
+
 static void run_key(window *w, const char *key)
 {
     const action *own = comm_action_by_key(w->session, key);
@@ -101,13 +108,17 @@ static void on_key(GLFWwindow *handle, int key, int scancode, int change, int mo
     if (word) {
         (void)snprintf(chord, sizeof chord, "%s%s%s", mods & GLFW_MOD_CONTROL ? "Ctrl+" : "",
                        mods & GLFW_MOD_SHIFT ? "Shift+" : "", word);
-        run_key(w, chord);
+        if (!panels_key(w, chord)) {
+            run_key(w, chord);
+        }
         return;
     }
     const char *name = glfwGetKeyName(key, scancode);
     if ((mods & GLFW_MOD_CONTROL) && name && name[0] && !name[1]) {
         (void)snprintf(chord, sizeof chord, "Ctrl+%c", toupper((unsigned char)name[0]));
-        run_key(w, chord);
+        if (!panels_key(w, chord)) {
+            run_key(w, chord);
+        }
     }
 }
 
@@ -115,6 +126,10 @@ static void on_char(GLFWwindow *handle, unsigned code)
 {
     window *w = glfwGetWindowUserPointer(handle);
     char chord[8] = {0};
+    ui_event e = {.kind = UI_EVENT_SIGN, .code = code};
+    if (!w->session->view.show_help && panels_event(w->session->panels, &e)) {
+        return;
+    }
     if (code == ' ') {
         run_key(w, "Space");
     } else if (code < 128) {
@@ -290,12 +305,15 @@ static int64_t turn(window *w)
     bool fading = !s->reduced_motion && s->frame.is_fading;
     int64_t since = now - w->drawn_ns;
     bool arrived = atomic_load(&w->arrived);
-    if (s->is_dirty || moving || fading || (arrived && since >= ARRIVAL_GAP_NS)) {
+    int64_t deadline = panels_deadline_ns(s->panels);
+    if ((deadline > 0 && now >= deadline) || s->is_dirty || moving || fading || (arrived && since >= ARRIVAL_GAP_NS)) {
         atomic_store(&w->arrived, false);
         draw(w);
-        return s->is_dirty || s->motion.length_ns > 0 || s->frame.is_fading ? 0 : -1;
+        deadline = panels_deadline_ns(s->panels);
+        int64_t rest_ns = deadline > now ? deadline - now : -1;
+        return s->is_dirty || s->motion.length_ns > 0 || s->frame.is_fading ? 0 : rest_ns;
     }
-    return arrived ? ARRIVAL_GAP_NS - since : -1;
+    return arrived ? ARRIVAL_GAP_NS - since : deadline > now ? deadline - now : -1;
 }
 
 /* Without a swap interval nothing else slows an animation down to what a display can show. */

@@ -58,8 +58,10 @@ static bool press(ui *u, const ui_event *e)
     ui_point(u);
     u->active = u->hot;
     uint32_t box = ui_find(u, u->hot);
-    bool takes = box != UI_NONE && (u->boxes[box].style.flags & UI_FOCUS);
-    u->focus = takes ? u->hot : 0;
+    while (box != UI_NONE && (u->boxes[box].style.flags & UI_FOCUS) == 0) {
+        box = u->boxes[box].parent; /* a list's row leaves the focus to its list */
+    }
+    u->focus = box == UI_NONE ? 0 : u->boxes[box].key;
     u->focus_visible = false;
     u->was_pressed = ui_covers(u, e->x, e->y);
     return u->was_pressed;

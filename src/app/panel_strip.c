@@ -1,0 +1,321 @@
+/* Below the plot: where the time of each rank went, in the step in view or in the range in view. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/panels_internal.h"
+#include "base/mem.h"
+
+/* ---- what is wanted, and the sums ---- */
+
+static void sum(void *job, cancel_flag *cancel)
+{
+    strip_job *j = job;
+    const trace_model *m = store_model(j->file);
+    diag d;
+    diag_init(&d);
+    j->n_events = rank_time_count(j->file, j->windows);
+    j->too_many = j->n_events > RANK_TIME_MAX_EVENTS;
+    j->ranks = mem_calloc(m->n_ranks + 1, sizeof *j->ranks);
+    if (!j->too_many) {
+        j->failed = rank_time_sum(j->file, j->windows, j->ranks, cancel, &d) != MAREY_OK;
+    }
+    diag_deinit(&d);
+}
+
+/* The step that the whole view lies in, by the first rank that has steps. */
+static bool step_in_view(const session *s, int64_t *index)
+{
+    const trace_model *m = store_model(s->file);
+    double slack = 0.05 * (s->view.t1_ns - s->view.t0_ns);
+    for (size_t i = 0; i < m->n_steps; i++) {
+        const trace_step *t = &m->steps[i];
+        bool on_device = t->device_end_ns > t->device_start_ns;
+        double a = (double)(on_device ? t->device_start_ns : t->start_ns);
+        double b = (double)(on_device ? t->device_end_ns : t->end_ns);
+        if (t->rank == m->steps[0].rank && s->view.t0_ns >= a - slack && s->view.t1_ns <= b + slack) {
+            *index = t->index;
+            return true;
+        }
+    }
+    return false;
+}
+
+static strip_job *wish(const panels *p)
+{
+    const session *s = p->session;
+    const trace_model *m = store_model(s->file);
+    strip_job *j = mem_calloc(1, sizeof *j);
+    j->file = s->file;
+    j->windows = mem_calloc(m->n_ranks + 1, sizeof *j->windows);
+    j->is_step = step_in_view(s, &j->step);
+    if (j->is_step) {
+        rank_windows_of_step(m, j->step, j->windows);
+        for (size_t r = 0; r < m->n_ranks; r++) {
+            int64_t length = j->windows[r].t1_ns - j->windows[r].t0_ns;
+            j->t1_ns = length > j->t1_ns ? length : j->t1_ns;
+        }
+    } else {
+        double t0 = 0;
+        double t1 = 0;
+        session_goal(s, &t0, &t1);
+        j->t0_ns = (int64_t)fmax(0, floor(t0));
+        j->t1_ns = (int64_t)fmin((double)m->duration_ns, ceil(t1));
+        rank_windows_of_range(m, j->t0_ns, j->t1_ns, j->windows);
+    }
+    return j;
+}
+
+static bool is_same(const strip_job *a, const strip_job *b)
+{
+    return a && a->is_step == b->is_step && a->step == b->step && a->t0_ns == b->t0_ns && a->t1_ns == b->t1_ns;
+}
+
+static void note_classes(panels *p)
+{
+    size_t n = store_model(p->session->file)->n_ranks;
+    for (size_t r = 0; r < n; r++) {
+        for (uint32_t c = 0; c < CLASS_COUNT; c++) {
+            p->classes |= p->strip->ranks[r].class_ns[c] > 0 ? 1U << c : 0;
+        }
+    }
+}
+
+/* While the view moves nothing is asked for: the sums of its goal come soon enough. */
+void strip_update(panels *p)
+{
+    void *done = p->strip;
+    if (take_done(&p->summing, &done, free_strip)) {
+        p->strip = done;
+        note_classes(p);
+    }
+    if (p->session->motion.length_ns > 0) {
+        return;
+    }
+    strip_job *j = wish(p);
+    if (work_is_busy(&p->summing)) {
+        if (!is_same(p->summing.job, j)) {
+            work_cancel(&p->summing);
+        }
+        free_strip(j);
+    } else if (is_same(p->strip, j)) {
+        free_strip(j);
+    } else {
+        work_start(&p->summing, sum, j);
+    }
+}
+
+/* ---- drawing ---- */
+
+typedef struct strip_paint {
+    const panels *p;
+    float plot_x, plot_w; /* px */
+} strip_paint;
+
+/* The ranks of column i of n. */
+static void ranks_of_column(size_t n_ranks, size_t n, size_t i, size_t *first, size_t *end)
+{
+    *first = i * n_ranks / n;
+    *end = (i + 1) * n_ranks / n;
+}
+
+typedef struct time_column {
+    double share[CLASS_COUNT]; /* mean over its ranks */
+    double most, least;        /* busy */
+    bool marked;
+} time_column;
+
+static time_column sum_column(const panels *p, size_t first, size_t end, double length)
+{
+    time_column c = {.least = 1};
+    for (size_t r = first; r < end; r++) {
+        const rank_time *t = &p->strip->ranks[r];
+        for (int k = 0; k < CLASS_COUNT; k++) {
+            c.share[k] += (double)t->class_ns[k] / length / (double)(end - first);
+        }
+        double busy = (double)t->busy_ns / length;
+        c.most = fmax(c.most, busy);
+        c.least = fmin(c.least, busy);
+        c.marked = c.marked || (p->diagnosis && p->rank_marks[r]);
+    }
+    return c;
+}
+
+static void paint_column(ui *u, draw_list *l, rect bar, const time_column *c)
+{
+    double sum_share = 0;
+    float bottom = bar.y + bar.h;
+    /* The long classes stand on the ground, as in the legend's order; heights are snapped as sums, so none is lost. */
+    for (int k = CLASS_COUNT - 1; k >= 0; k--) {
+        int klass = CLASS_COUNT - 1 - k;
+        if (c->share[klass] <= 0) {
+            continue;
+        }
+        sum_share += c->share[klass];
+        float top = floorf(bar.y + bar.h - (float)fmin(sum_share, 1) * bar.h);
+        top = fminf(top, bottom - 1);
+        draw_rect(l, ui_layer(u), (rect){bar.x, top, bar.w, bottom - top}, ui_theme(u)->data[klass]);
+        bottom = top;
+    }
+    if (c->marked && bar.w >= 1) {
+        float x = bar.x + floorf(bar.w / 2);
+        float w = 4 * ui_scale(u);
+        draw_triangle(l, ui_layer_top(u), (float[3]){x - w, x + w, x},
+                      (float[3]){bottom - w * 2.4F, bottom - w * 2.4F, bottom - w}, ui_theme(u)->severity);
+    }
+}
+
+static void paint_numbers(ui *u, const panels *p, rect r, size_t n)
+{
+    const trace_model *m = store_model(p->session->file);
+    size_t step = 1;
+    static const size_t nice[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384};
+    float room = 34 * ui_scale(u);
+    for (size_t i = 0; i < sizeof nice / sizeof *nice; i++) {
+        step = nice[i];
+        if (r.w / (float)m->n_ranks * (float)step >= room) {
+            break;
+        }
+    }
+    (void)n;
+    for (size_t i = 0; i < m->n_ranks; i += step) {
+        char text[24];
+        float x = r.x + floorf(r.w * (float)i / (float)m->n_ranks);
+        (void)snprintf(text, sizeof text, "%lld", (long long)m->ranks[i].rank);
+        rect at = {x, r.y, fminf(room, r.x + r.w - x), r.h};
+        (void)ui_put(u, ui_layer_top(u), FACE_SANS, 10.5F, at, TEXT_LEFT, ui_theme(u)->dim, text);
+    }
+}
+
+static void paint_strip(ui *u, draw_list *l, rect r, void *ctx)
+{
+    const strip_paint *k = ctx;
+    const panels *p = k->p;
+    size_t n_ranks = store_model(p->session->file)->n_ranks;
+    double length = (double)(p->strip->t1_ns - p->strip->t0_ns);
+    float s = ui_scale(u);
+    float top = r.y + floorf(14 * s);
+    rect area = {r.x, top, r.w, floorf(r.h - 14 * s - 20 * s)};
+    size_t n = n_ranks < (size_t)area.w ? n_ranks : (size_t)area.w;
+    draw_hline(l, ui_layer(u), area.x, area.x + area.w, area.y, ui_theme(u)->hairline);
+    draw_hline(l, ui_layer(u), area.x, area.x + area.w, area.y + area.h, ui_theme(u)->line);
+    float gap = area.w / (float)(n ? n : 1) >= 6 * s ? fmaxf(1, floorf(2 * s)) : 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t first = 0;
+        size_t end = 0;
+        ranks_of_column(n_ranks, n, i, &first, &end);
+        float x0 = area.x + floorf(area.w * (float)i / (float)n);
+        float x1 = area.x + floorf(area.w * (float)(i + 1) / (float)n);
+        time_column c = sum_column(p, first, end, length);
+        rect bar = {x0, area.y, fmaxf(1, x1 - x0 - gap), area.h};
+        paint_column(u, l, bar, &c);
+        if (end - first > 1 && c.most > c.least) {
+            float y = floorf(area.y + area.h - (float)fmin(c.most, 1) * area.h);
+            draw_hline(l, ui_layer_top(u), x0, x1, y, ui_theme(u)->dim); /* the busiest rank of the column */
+        }
+    }
+    paint_numbers(u, p, (rect){r.x, r.y + r.h - floorf(20 * s), r.w, floorf(18 * s)}, n);
+}
+
+static void title_of(const panels *p, char *title, size_t cap)
+{
+    const strip_job *j = p->strip;
+    if (j && j->is_step) {
+        (void)snprintf(title, cap, "Time in step %lld", (long long)j->step);
+    } else {
+        (void)snprintf(title, cap, "Time in view");
+    }
+}
+
+static void show_words(panels *p, float width_px)
+{
+    float s = ui_scale(p->ui);
+    const strip_job *j = p->strip;
+    char title[64];
+    char text[128];
+    char length[48];
+    ui_style column = {.w = UI_SIZE_PX(width_px / s), .h = UI_SIZE_FILL, .pad_x = 20, .pad_y = 12, .gap = 2};
+    (void)ui_push(p->ui, "words", "words", &column);
+    title_of(p, title, sizeof title);
+    ui_label_fill(p->ui, title, (ui_text_style){FACE_SANS_BOLD, 12.5F, UI_PLAIN, TEXT_LEFT});
+    ui_label_fill(p->ui, "union per rank", TEXT_SMALL);
+    if (j && !j->too_many) {
+        time_format(j->t1_ns - j->t0_ns, length, sizeof length);
+        (void)snprintf(text, sizeof text, "full height: %s", length);
+        ui_label_fill(p->ui, text, TEXT_SMALL);
+    }
+    size_t n = store_model(p->session->file)->n_ranks;
+    if (j && n > 0 && (float)n > p->session->frame.plot.w) {
+        ui_label_fill(p->ui, "mean of neighbours, line: busiest", TEXT_SMALL);
+    }
+    ui_pop(p->ui);
+}
+
+/* What a column holds, in words, beside the pointer; a click brings the rank's row into view. */
+static void hover(panels *p, ui_box_id box)
+{
+    const trace_model *m = store_model(p->session->file);
+    ui_signal s = ui_signal_of(p->ui, box);
+    if (!s.hovered || m->n_ranks == 0) {
+        return;
+    }
+    size_t rank = (size_t)fmin((double)m->n_ranks - 1, floor((double)s.at_x * (double)m->n_ranks));
+    const rank_time *t = &p->strip->ranks[rank];
+    char text[400];
+    char time[48];
+    double length = (double)(p->strip->t1_ns - p->strip->t0_ns);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s: busy %.1f %%", m->ranks[rank].label,
+                                100 * (double)t->busy_ns / length);
+    for (int c = 0; c < CLASS_COUNT && n < sizeof text; c++) {
+        if (t->class_ns[c] > 0) {
+            time_format(t->class_ns[c], time, sizeof time);
+            n += (size_t)snprintf(text + n, sizeof text - n, " \xC2\xB7 %s %s", trace_class_name((trace_class)c), time);
+        }
+    }
+    ui_tooltip(p->ui, box, text);
+    if (s.clicked) {
+        panels_go_to_rank(p, (uint32_t)rank);
+    }
+}
+
+static void show_chart(panels *p, rect r)
+{
+    const strip_job *j = p->strip;
+    float s = ui_scale(p->ui);
+    bool drawable = j && !j->too_many && !j->failed && j->t1_ns > j->t0_ns;
+    if (!drawable) {
+        char text[160];
+        char count[48];
+        count_format_short(j ? j->n_events : 0, count, sizeof count);
+        (void)snprintf(text, sizeof text, "%s events are in view, too many to sum up; zoom in, or to one step.", count);
+        ui_style column = {.w = UI_SIZE_FILL, .h = UI_SIZE_FILL, .pad_y = 12};
+        (void)ui_push(p->ui, "words", "state", &column);
+        ui_label_fill(p->ui,
+                      !j            ? "The time of each rank is being summed up."
+                      : j->too_many ? text
+                                    : "The time of each rank could not be read.",
+                      TEXT_SMALL);
+        ui_pop(p->ui);
+        return;
+    }
+    ui_style chart = {.w = UI_SIZE_PX(p->session->frame.plot.w / s), .h = UI_SIZE_FILL, .flags = UI_CLICK};
+    ui_box_id box = ui_push(p->ui, "chart", "chart", &chart);
+    ui_describe(p->ui, box, j->is_step ? "time per rank in the step" : "time per rank in view");
+    strip_paint *k = ui_memory(p->ui, sizeof *k);
+    *k = (strip_paint){.p = p};
+    ui_set_paint(p->ui, box, paint_strip, k);
+    ui_pop(p->ui);
+    hover(p, box);
+    (void)r;
+}
+
+void strip_show(panels *p, rect r)
+{
+    const theme *t = theme_get(p->session->view.theme);
+    ui_style strip = {.axis = UI_ROW, .fill = t->panel, .flags = UI_OPAQUE | UI_CLIP};
+    (void)ui_root(p->ui, "time per rank", r, LAYER_PANELS, &strip);
+    show_words(p, p->session->frame.plot.x - r.x);
+    show_chart(p, r);
+    ui_pop(p->ui);
+}

@@ -1,0 +1,107 @@
+/* What the files of the panels share. */
+#ifndef MAREY_APP_PANELS_INTERNAL_H
+#define MAREY_APP_PANELS_INTERNAL_H
+
+#include "app/find_names.h"
+#include "app/panels.h"
+#include "app/peers.h"
+#include "app/rank_time.h"
+#include "app/session.h"
+#include "app/work.h"
+#include "diagnose/diagnose.h"
+
+#define NO_FINDING SIZE_MAX
+
+/* How long things took: one window of every rank. */
+typedef struct strip_job {
+    store_file *file;
+    rank_window *windows;
+    rank_time *ranks;
+    uint64_t n_events;
+    bool is_step, too_many, failed;
+    int64_t step, t0_ns, t1_ns; /* t0, t1: the range, or the longest step's length from 0 */
+} strip_job;
+
+typedef struct diagnosis_job {
+    store_file *file;
+    unsigned n_threads;
+    diagnosis g;
+    marey_status status;
+    char error[256];
+} diagnosis_job;
+
+typedef struct peers_job {
+    store_file *file;
+    store_event_info event;
+    peers found;
+    bool failed;
+} peers_job;
+
+typedef struct fly_job {
+    store_file *file;
+    uint32_t name;
+    int64_t from_ns;
+    uint64_t row;
+} fly_job;
+
+struct panels {
+    session *session;
+    ui *ui;
+    pool *pool;
+    work diagnosing, summing, comparing, flying;
+
+    bool show_inspector, show_strip;
+    diagnosis_job *diagnosis; /* done; NULL: not yet */
+    bool diagnosis_started;
+    uint8_t *rank_marks; /* [n_ranks] */
+    size_t chosen;       /* finding */
+    uint32_t to_rank;    /* scroll to it once its row is there; NO_ID */
+    int to_rank_tries;
+
+    strip_job *strip; /* shown; NULL */
+    bool strip_wanted_is_step;
+    int64_t strip_wanted[2];
+    uint32_t classes; /* bits of what was seen: the legend */
+
+    uint64_t selected_row; /* that the following belong to; UINT64_MAX: none */
+    store_event_info selected;
+    bool has_selected;
+    peers_job *peers;  /* NULL: not yet */
+    size_t collective; /* instance of the diagnosis; SIZE_MAX: none */
+    strbuf arguments;  /* as JSON */
+    bool show_arguments;
+
+    find_hits hits;
+    char searched[1024]; /* what `hits` are for */
+    bool search_open, focus_search;
+
+    char note[64];
+};
+
+/* panel_findings.c */
+void findings_start(panels *p);
+void findings_take(panels *p);
+void findings_show(panels *p);
+/* panel_selected.c */
+void selected_update(panels *p);
+void selected_show(panels *p);
+void legend_show(panels *p);
+/* panel_strip.c */
+void strip_update(panels *p);
+void strip_show(panels *p, rect r);
+/* panel_search.c */
+void search_update(panels *p);
+void search_show(panels *p, rect r);
+
+/* panels.c */
+void panels_fly(panels *p, double t0_ns, double t1_ns);
+void panels_go_to_rank(panels *p, uint32_t rank);
+void free_diagnosis(void *job);
+void free_strip(void *job);
+void free_peers(void *job);
+/** A job that came to its end takes the place of *out. A cancelled one is destroyed. */
+bool take_done(work *w, void **job, void (*destroy)(void *job));
+
+extern const ui_text_style TEXT_TITLE, TEXT_BODY, TEXT_SMALL, TEXT_NUMBER;
+
+#endif
