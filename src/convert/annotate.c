@@ -314,6 +314,7 @@ marey_status annotate_source(source *s)
     }
     count_losses(&a);
     release(&a);
+    collectives_keep(s);
     source_seal(s);
     run_set_seal(&s->phase_rows);
     run_set_seal(&s->step_rows);

@@ -7,46 +7,48 @@
 
 /* The hosts' clocks, fitted on the ends of collectives before anything is placed on the run's axis. */
 
-static comm_op op_of(const conversion *c, const source_collective *k)
+/* Ranks are numbered by source until the model numbers them. The times of a source are given back as they are taken. */
+static void collect_source(conversion *c, uint32_t index, uint32_t first_rank)
 {
-    comm_op op = k->what == NO_ID ? OP_OTHER : comm_op_of(c->strings.text[k->what]);
-    if (k->event_klass == CLASS_SEND || k->event_klass == CLASS_RECEIVE) {
-        return k->event_klass == CLASS_SEND ? OP_SEND : OP_RECEIVE;
+    source *s = &c->sources[index];
+    for (size_t k = 0; k < s->n_kept; k++) {
+        const kept_collective *in = &s->kept[k];
+        const collective_time *t = &s->times[k];
+        if (!in->on_device || t->end_ns < t->start_ns) {
+            continue;
+        }
+        collective_shape shape = collective_shape_of(c, in);
+        c->comm[c->n_comm++] =
+            (comm_event){.start_ns = source_time(s, t->start_ns),
+                         .end_ns = source_time(s, t->end_ns),
+                         .bytes = shape.in_elements > shape.out_elements ? shape.in_elements : shape.out_elements,
+                         .seq = in->seq,
+                         .rank = first_rank + t->rank,
+                         .group = shape.group,
+                         .what = shape.what,
+                         .lane = t->thread,
+                         .step = index,
+                         .op = in->op};
     }
-    return op;
+    free(s->times);
+    s->times = NULL;
 }
 
-/* Ranks are numbered by source until the model numbers them. */
 static void collect(conversion *c)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->n_sources; i++) {
-        n += c->sources[i].n_collectives;
         c->n_comm_ranks += c->sources[i].n_ranks;
+        for (size_t k = 0; k < c->sources[i].n_kept; k++) {
+            n += c->sources[i].kept[k].on_device;
+        }
     }
     c->comm = mem_alloc((n + 1) * sizeof *c->comm);
     c->comm_rank = mem_alloc((c->n_comm_ranks + 1) * sizeof *c->comm_rank);
     uint32_t first_rank = 0;
-    for (size_t i = 0; i < c->n_sources; i++) {
-        const source *s = &c->sources[i];
-        for (size_t k = 0; k < s->n_collectives; k++) {
-            const source_collective *in = &s->collectives[k];
-            if (!in->on_device || in->end_ns < in->start_ns) {
-                continue;
-            }
-            c->comm[c->n_comm++] = (comm_event){.start_ns = source_time(s, in->start_ns),
-                                                .end_ns = source_time(s, in->end_ns),
-                                                .bytes = in->in.in_elements > in->in.out_elements ? in->in.in_elements
-                                                                                                  : in->in.out_elements,
-                                                .seq = in->seq,
-                                                .rank = first_rank + in->rank,
-                                                .group = in->group,
-                                                .what = in->what,
-                                                .lane = in->thread,
-                                                .step = (uint32_t)i,
-                                                .op = (uint8_t)op_of(c, in)};
-        }
-        first_rank += (uint32_t)s->n_ranks;
+    for (uint32_t i = 0; i < c->n_sources; i++) {
+        collect_source(c, i, first_rank);
+        first_rank += (uint32_t)c->sources[i].n_ranks;
     }
 }
 

@@ -9,7 +9,7 @@
 #include "convert/source.h"
 
 enum { DEFAULT_JOBS_MAX = 16, WIDE_JOBS = 4 };
-#define DEFAULT_MEMORY_BYTES (UINT64_C(256) << 20)
+#define DEFAULT_MEMORY_BYTES (UINT64_C(128) << 20)
 #define REPORT_EVERY_NS      (INT64_C(100) * 1000 * 1000)
 
 bool conversion_report(conversion *c, const char *stage, uint64_t done, uint64_t total, uint64_t n_events)
@@ -87,6 +87,7 @@ static void conversion_deinit(conversion *c)
     intern_deinit(&c->source_keys);
     intern_deinit(&c->strings);
     intern_deinit(&c->group_keys);
+    intern_deinit(&c->shapes);
     strbuf_deinit(&c->key);
     free(c->marks);
     scratch_deinit(&c->scratch);
@@ -149,7 +150,7 @@ static marey_status judge(conversion *c, convert_summary *summary)
         }
         summary->n_refused++;
         s->n_events = 0;
-        s->n_ranks = s->n_lanes = s->n_threads = s->n_steps = s->n_collectives = s->n_counters = 0;
+        s->n_ranks = s->n_lanes = s->n_threads = s->n_steps = s->n_collectives = s->n_kept = s->n_counters = 0;
         if (s->may_fail && is_input_fault) {
             s->passed_over = s->status == MAREY_UNSUPPORTED;
             diag_lose(&s->diag, MAREY_LOSS_UNREADABLE, s->file, DIAG_NO_OFFSET, 1, NULL);

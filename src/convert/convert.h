@@ -38,7 +38,7 @@ typedef struct convert_options {
     const char *topology_path;                              /* places of ranks, see convert/topology.c; NULL */
     const char *rules_path;                                 /* the user's categories, before the built-in ones; NULL */
     const char *run_name;                                   /* NULL: from the inputs */
-    uint64_t memory_bytes;                                  /* budget for runs in memory; 0: 256 MiB */
+    uint64_t memory_bytes;                                  /* budget for runs in memory; 0: 128 MiB */
     void (*progress)(void *ctx, const convert_progress *p); /* at most ten times a second, on any thread; may be NULL */
     void *progress_ctx;
     cancel_flag *cancel; /* may be NULL */

@@ -293,7 +293,7 @@ static void settle(conversion *c, uint64_t tag, uint64_t row)
     uint64_t number = tag_number(tag);
     switch (tag >> 62) {
     case TAG_COLLECTIVE:
-        s->collectives[number].row = row;
+        s->kept[number].row = row;
         return;
     case TAG_FLOW:
         s->flow_rows[number] = row;

@@ -133,7 +133,6 @@ static source_collective *make_collective(annotation *a, const annotated *e)
     conversion *c = s->c;
     source_collective k = {
         .in = {.event = e->order, .in_elements = -1, .out_elements = -1, .group_size = -1, .seq = -1},
-        .row = UINT64_MAX,
         .seq = -1,
         .dtype = NO_ID,
         .klass = CLASS_COUNT,

@@ -1,32 +1,46 @@
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "convert/source.h"
 
 /* What hangs on events, once the rows are known. */
 
-enum { PIECE = 65536 };
+enum { PIECE = 65536, LINK_PIECE = 32768, LINKS_IN_MEMORY = 256 * 1024 };
 
+/* Links are sorted twice on their way, by cause and by effect, beyond memory by way of the scratch file. */
 typedef struct link_out {
     conversion *c;
-    store_link *links;
-    size_t n;
+    sorter forth, back;
 } link_out;
-
-static marey_status flush_links(link_out *o)
-{
-    marey_status status = o->n ? store_writer_links(o->c->writer, o->links, o->n, o->c->diag) : MAREY_OK;
-    o->c->model.n_links += o->n;
-    o->n = 0;
-    return status;
-}
 
 static marey_status put_link(link_out *o, uint64_t from, uint64_t to, uint32_t kind)
 {
-    o->links[o->n++] = (store_link){from, to, kind};
-    return o->n == PIECE ? flush_links(o) : MAREY_OK;
+    marey_status status = sorter_push(&o->forth, from, to, kind, o->c->diag);
+    return status == MAREY_OK ? sorter_push(&o->back, to, from, kind, o->c->diag) : status;
+}
+
+static marey_status write_sorted(conversion *c, sorter *s, store_link_order order)
+{
+    store_link *piece = mem_alloc(LINK_PIECE * sizeof *piece);
+    size_t n = 0;
+    bool more = true;
+    marey_status status = sorter_finish(s, c->diag);
+    while (status == MAREY_OK && more) {
+        sort_record r = {0};
+        status = sorter_next(s, &r, &more, c->diag);
+        if (status == MAREY_OK && more) {
+            bool forth = order == LINKS_BY_CAUSE;
+            piece[n++] = (store_link){forth ? r.k0 : r.k1, forth ? r.k1 : r.k0, (uint32_t)r.v};
+        }
+        if (status == MAREY_OK && n > 0 && (n == LINK_PIECE || !more)) {
+            status = store_writer_sorted_links(c->writer, order, piece, n, c->diag);
+            n = 0;
+        }
+    }
+    sorter_deinit(s);
+    free(piece);
+    return status;
 }
 
 /* The records of one correlation come together, the launch first. */
@@ -87,7 +101,9 @@ static marey_status join_flows(link_out *o, source *s)
 
 static marey_status write_links(conversion *c)
 {
-    link_out o = {.c = c, .links = mem_alloc(PIECE * sizeof *o.links)};
+    link_out o = {.c = c};
+    sorter_init(&o.forth, &c->scratch, LINKS_IN_MEMORY);
+    sorter_init(&o.back, &c->scratch, LINKS_IN_MEMORY);
     marey_status status = MAREY_OK;
     for (size_t i = 0; i < c->n_sources && status == MAREY_OK; i++) {
         status = join_launches(&o, &c->sources[i]);
@@ -95,79 +111,15 @@ static marey_status write_links(conversion *c)
             status = join_flows(&o, &c->sources[i]);
         }
     }
+    c->model.n_links = o.forth.n_total;
     if (status == MAREY_OK) {
-        status = flush_links(&o);
+        status = write_sorted(c, &o.forth, LINKS_BY_CAUSE);
     }
-    free(o.links);
-    return status;
-}
-
-/* ------------------------------------------------------------------ collectives */
-
-/* Bytes of one element; -1 for a type of unknown size. */
-static int64_t element_bytes(const char *dtype)
-{
-    static const struct {
-        const char *name;
-        int64_t bytes;
-    } types[] = {{"double", 8},        {"float64", 8},  {"long", 8},  {"int64", 8},  {"float", 4},
-                 {"float32", 4},       {"int", 4},      {"int32", 4}, {"uint32", 4}, {"half", 2},
-                 {"float16", 2},       {"bfloat16", 2}, {"short", 2}, {"int16", 2},  {"fp32", 4},
-                 {"fp16", 2},          {"bf16", 2},     {"fp8", 1},   {"byte", 1},   {"char", 1},
-                 {"bool", 1},          {"int8", 1},     {"uint8", 1}, {"uint64", 8}, {"complexfloat", 8},
-                 {"complexdouble", 16}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcasecmp(dtype, types[i].name) == 0) {
-            return types[i].bytes;
-        }
+    if (status == MAREY_OK) {
+        status = write_sorted(c, &o.back, LINKS_BY_EFFECT);
     }
-    return strncasecmp(dtype, "float8", 6) == 0 ? 1 : -1;
-}
-
-static int64_t bytes_of(const conversion *c, const source_collective *k)
-{
-    int64_t elements = k->in.in_elements > k->in.out_elements ? k->in.in_elements : k->in.out_elements;
-    int64_t size = k->dtype == NO_ID ? -1 : element_bytes(c->strings.text[k->dtype]);
-    int64_t bytes;
-    if (elements < 0 || size < 0 || __builtin_mul_overflow(elements, size, &bytes)) {
-        return -1;
-    }
-    return bytes;
-}
-
-static int compare_collectives(const void *pa, const void *pb)
-{
-    const store_collective *a = pa;
-    const store_collective *b = pb;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
-
-static marey_status write_collectives(conversion *c)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < c->n_sources; i++) {
-        n += c->sources[i].n_collectives;
-    }
-    store_collective *all = mem_alloc((n + 1) * sizeof *all);
-    n = 0;
-    for (size_t i = 0; i < c->n_sources; i++) {
-        const source *s = &c->sources[i];
-        for (size_t k = 0; k < s->n_collectives; k++) {
-            const source_collective *in = &s->collectives[k];
-            if (in->row != UINT64_MAX) {
-                all[n++] = (store_collective){
-                    in->row,         in->group,         in->what, in->in.in_elements, in->in.out_elements,
-                    bytes_of(c, in), in->in.group_size, in->seq,  in->dtype};
-            }
-        }
-    }
-    qsort(all, n, sizeof *all, compare_collectives);
-    c->model.n_collectives = n;
-    marey_status status = MAREY_OK;
-    if (n > 0) {
-        status = store_writer_collectives(c->writer, all, n, c->strings.text, c->strings.n, c->diag);
-    }
-    free(all);
+    sorter_deinit(&o.forth);
+    sorter_deinit(&o.back);
     return status;
 }
 
@@ -230,7 +182,7 @@ marey_status side_write(conversion *c)
 {
     marey_status status = write_links(c);
     if (status == MAREY_OK) {
-        status = write_collectives(c);
+        status = collectives_write(c);
     }
     if (status == MAREY_OK) {
         status = write_counters(c);

@@ -5,7 +5,8 @@
 #include "convert/source.h"
 #include "trace/metrics.h"
 
-enum { SIDE_LIMIT = 64 * 1024, SIDE_FEW = 4096, MANY_SOURCES = 8 };
+/* Records that one sorter keeps in memory: as many for all sources together, however many there are. */
+enum { SIDE_LIMIT = 64 * 1024, SIDE_LEAST = 1024, FEW_SOURCES = 8 };
 
 /* What a job needs beside the source while its file is read. */
 typedef struct reading {
@@ -28,7 +29,8 @@ void source_init(source *s, conversion *c, uint32_t index, const convert_source 
     s->host = s->device_name = "";
     diag_init(&s->diag);
     s->file = diag_file(&s->diag, in->path);
-    size_t limit = c->n_sources > MANY_SOURCES ? SIDE_FEW : SIDE_LIMIT;
+    size_t limit = c->n_sources > FEW_SOURCES ? (size_t)SIDE_LIMIT * FEW_SOURCES / c->n_sources : SIDE_LIMIT;
+    limit = limit > SIDE_LEAST ? limit : SIDE_LEAST;
     run_set_init(&s->events, &c->scratch);
     run_set_init(&s->step_rows, &c->scratch);
     run_set_init(&s->phase_rows, &c->scratch);
@@ -72,6 +74,8 @@ void source_deinit(source *s)
     free(s->steps);
     free(s->ranks);
     free(s->collectives);
+    free(s->kept);
+    free(s->times);
     free(s->counters);
     free(s->flow_rows);
     free(s->several);
@@ -225,7 +229,7 @@ static void take_collectives(reading *r)
     source *s = r->s;
     trace_builder *b = &r->builder;
     for (size_t i = 0; i < b->n_collectives; i++) {
-        source_collective c = {.in = b->collectives[i], .row = UINT64_MAX, .seq = b->collectives[i].seq};
+        source_collective c = {.in = b->collectives[i], .seq = b->collectives[i].seq};
         VEC_PUSH(s->collectives, s->n_collectives, s->cap_collectives, c);
     }
     b->n_collectives = 0;

@@ -111,7 +111,6 @@ typedef struct source_rank {
 
 typedef struct source_collective {
     trace_collective_in in;
-    uint64_t row; /* UINT64_MAX until known */
     int64_t seq;
     uint32_t what; /* of the conversion's dictionary */
     uint32_t dtype;
@@ -123,6 +122,29 @@ typedef struct source_collective {
     uint32_t rank, thread;    /* source's */
     int64_t start_ns, end_ns; /* the input's own clock */
 } source_collective;
+
+/*
+ * What stays of a collective once its source is annotated: millions of them wait until all sources are read. Sizes and
+ * words are few and shared (conversion.shapes); times are given up once the clocks are known.
+ */
+typedef struct kept_collective {
+    uint64_t row; /* UINT64_MAX until known */
+    int64_t seq;
+    uint32_t shape;
+    uint8_t op; /* comm_op */
+    bool on_device;
+} kept_collective;
+
+typedef struct collective_time {
+    int64_t start_ns, end_ns; /* the input's own clock */
+    uint32_t rank, thread;    /* source's */
+} collective_time;
+
+typedef struct collective_shape {
+    int64_t in_elements, out_elements, group_size;
+    uint32_t group, what, dtype;
+    uint32_t unused; /* 0: shapes are compared as bytes */
+} collective_shape;
 
 typedef struct source_counter {
     uint32_t pid_id, thread;
@@ -178,9 +200,11 @@ typedef struct source {
     source_track *tracks;
     source_step *steps;
     source_rank *ranks;
-    source_collective *collectives;
+    source_collective *collectives; /* while it is annotated */
+    kept_collective *kept;          /* [n_kept], in the same order */
+    collective_time *times;         /* [n_kept], until the clocks are known */
     source_counter *counters;
-    size_t n_names, n_threads, n_lanes, n_tracks, n_steps, n_ranks, n_collectives, n_counters;
+    size_t n_names, n_threads, n_lanes, n_tracks, n_steps, n_ranks, n_collectives, n_kept, n_counters;
     size_t cap_lanes, cap_tracks, cap_steps, cap_collectives, cap_counters;
     bool has_backward, has_cpu_steps, has_launches, has_points;
     int64_t last_point_ns; /* start of the last event without length */
@@ -214,6 +238,7 @@ struct conversion {
     intern source_keys; /* -> model.sources */
     intern strings;     /* words of the collectives table */
     intern group_keys;
+    intern shapes; /* collective_shape as bytes */
     source *sources;
     size_t n_sources;
     diag *diag;
@@ -267,8 +292,13 @@ marey_status emit_groups(conversion *c);
 void emit_on_row(void *ctx, uint64_t tag, uint64_t row);
 
 marey_status side_write(conversion *c);
+marey_status collectives_write(conversion *c);
 /** Losses of all sources into the model; counts them. */
 uint64_t side_losses(conversion *c);
+
+/** The collectives of an annotated source in their short form. Takes the conversion's lock. */
+void collectives_keep(source *s);
+collective_shape collective_shape_of(const conversion *c, const kept_collective *k);
 
 /** Process groups of a source's facts and collectives into model.groups. */
 void groups_collect(source *s);

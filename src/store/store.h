@@ -111,8 +111,15 @@ typedef struct store_metric {
     uint8_t flags;      /* METRIC_* */
 } store_metric;
 
+/** In any order; they wait in memory and are sorted at the end: 48 bytes a link. */
 marey_status store_writer_links(store_writer *w, const store_link *links, size_t n, diag *d);
-/** `what` and `dtype` index `strings` (n_strings, written with the table). Call once. */
+/** The same for a caller that sorts itself: all links ascending by (from_row), and again all by (to_row), each in any
+ * number of calls; nothing is kept in memory. Errors: ARG when rows descend; STATE beside store_writer_links(). */
+typedef enum store_link_order { LINKS_BY_CAUSE, LINKS_BY_EFFECT } store_link_order;
+marey_status store_writer_sorted_links(store_writer *w, store_link_order order, const store_link *links, size_t n,
+                                       diag *d);
+/** `what` and `dtype` index `strings` (n_strings, the used ones are written with the table). Any number of calls; rows
+ * of a later call lie behind those of the ones before. Errors: ARG, IO. */
 marey_status store_writer_collectives(store_writer *w, const store_collective *c, size_t n, const char *const *strings,
                                       size_t n_strings, diag *d);
 /** All samples of one counter after the other, as model.counters[i].first_sample, n_samples say. */

@@ -102,7 +102,9 @@ struct store_writer {
     store_link *links;
     size_t n_links, cap_links;
     intern strings;
-    bool has_collectives;
+    uint64_t next_collective; /* rows of the next call are not below */
+    uint64_t next_link[2];    /* likewise, by store_link_order */
+    bool has_sorted_links;
 };
 
 /* writer.c */

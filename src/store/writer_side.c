@@ -14,6 +14,9 @@ marey_status store_writer_links(store_writer *w, const store_link *links, size_t
             return diag_error(d, MAREY_ARG, w->path, DIAG_NO_OFFSET, "a link of kind %u", links[i].kind);
         }
     }
+    if (n > 0 && w->has_sorted_links) {
+        return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "sorted links were written already");
+    }
     if (n > 0) {
         (void)pthread_mutex_lock(&w->lock);
         VEC_RESERVE(w->links, w->cap_links, w->n_links + n);
@@ -82,10 +85,31 @@ fail:
     return status;
 }
 
+static const schema_id forth[3] = {S_LINK_FROM, S_LINK_TO, S_LINK_KIND};
+static const schema_id back[3] = {S_BACK_FROM, S_BACK_TO, S_BACK_KIND};
+
+marey_status store_writer_sorted_links(store_writer *w, store_link_order order, const store_link *links, size_t n,
+                                       diag *d)
+{
+    bool by_to = order == LINKS_BY_EFFECT;
+    if (w->n_links > 0) {
+        return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "unsorted links were written already");
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = link_key(&links[i], by_to);
+        if (key < w->next_link[order] || links[i].kind > UINT8_MAX) {
+            return diag_error(d, MAREY_ARG, w->path, DIAG_NO_OFFSET, "link %zu is out of order or of kind %u", i,
+                              links[i].kind);
+        }
+        w->next_link[order] = key;
+    }
+    w->has_sorted_links = w->has_sorted_links || n > 0;
+    marey_status status = put_links(w, links, n, by_to ? back : forth);
+    return status == MAREY_OK ? MAREY_OK : writer_report(w, status, d);
+}
+
 marey_status writer_put_links(store_writer *w)
 {
-    static const schema_id forth[3] = {S_LINK_FROM, S_LINK_TO, S_LINK_KIND};
-    static const schema_id back[3] = {S_BACK_FROM, S_BACK_TO, S_BACK_KIND};
     if (w->n_links == 0) {
         return MAREY_OK;
     }
@@ -121,13 +145,13 @@ static int compare_collectives(const void *a, const void *b)
     } while (0)
 
 static marey_status put_collectives(store_writer *w, const store_collective *const *order, size_t n,
-                                    const uint32_t *strings, void *buffer)
+                                    const char *const *strings, void *buffer)
 {
     marey_status status = MAREY_OK;
     PUT(S_COLL_ROW, uint64_t, c->row);
     PUT(S_COLL_GROUP, uint32_t, c->group);
-    PUT(S_COLL_WHAT, uint32_t, c->what == NO_ID ? 0 : strings[c->what]);
-    PUT(S_COLL_DTYPE, uint32_t, c->dtype == NO_ID ? 0 : strings[c->dtype]);
+    PUT(S_COLL_WHAT, uint32_t, c->what == NO_ID ? 0 : writer_string(w, strings[c->what]));
+    PUT(S_COLL_DTYPE, uint32_t, c->dtype == NO_ID ? 0 : writer_string(w, strings[c->dtype]));
     PUT(S_COLL_IN, int64_t, c->in_elements);
     PUT(S_COLL_OUT, int64_t, c->out_elements);
     PUT(S_COLL_BYTES, int64_t, c->bytes);
@@ -145,25 +169,24 @@ marey_status store_writer_collectives(store_writer *w, const store_collective *c
             return diag_error(d, MAREY_ARG, w->path, DIAG_NO_OFFSET, "a collective's text is out of range");
         }
     }
-    if (w->has_collectives) {
-        return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "collectives were written already");
-    }
-    w->has_collectives = true;
     const store_collective **order = mem_alloc((n + 1) * sizeof *order);
-    uint32_t *ids = mem_alloc((n_strings + 1) * sizeof *ids);
     void *buffer = mem_alloc((n + 1) * sizeof(uint64_t));
     for (size_t i = 0; i < n; i++) {
         order[i] = &c[i];
     }
-    for (size_t i = 0; i < n_strings; i++) {
-        ids[i] = writer_string(w, strings[i]);
-    }
     qsort((void *)order, n, sizeof *order, compare_collectives);
-    marey_status status = put_collectives(w, order, n, ids, buffer);
+    marey_status status = MAREY_OK;
+    if (n > 0 && order[0]->row < w->next_collective) {
+        status = diag_error(d, MAREY_ARG, w->path, DIAG_NO_OFFSET, "a collective lies before those written already");
+        goto fail;
+    }
+    w->next_collective = n > 0 ? order[n - 1]->row + 1 : w->next_collective;
+    status = put_collectives(w, order, n, strings, buffer);
+    status = status == MAREY_OK ? MAREY_OK : writer_report(w, status, d);
+fail:
     free((void *)order);
-    free(ids);
     free(buffer);
-    return status == MAREY_OK ? MAREY_OK : writer_report(w, status, d);
+    return status;
 }
 
 /* ------------------------------------------------------------------ samples */

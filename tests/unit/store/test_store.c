@@ -247,6 +247,55 @@ static void test_model_and_side(void **state)
     run_free(&r);
 }
 
+/* Links that come sorted, and collectives, in several calls. */
+static void test_side_in_pieces(void **state)
+{
+    (void)state;
+    run r;
+    run_params p = small();
+    run_make(&r, &p);
+    r.model.n_links = 3;
+    r.model.n_collectives = 3;
+    const char *path = run_path("pieces");
+    store_writer *w = open_writer(&r, path, NULL);
+    assert_int_equal(run_write_groups(&r, w, NULL), MAREY_OK);
+    store_link forth[] = {{1, 5, 2}, {5, 6, 0}, {5, 9, 1}};
+    store_link back[] = {{1, 5, 2}, {5, 6, 0}, {5, 9, 1}};
+    assert_int_equal(store_writer_sorted_links(w, LINKS_BY_CAUSE, forth, 2, NULL), MAREY_OK);
+    assert_int_equal(store_writer_sorted_links(w, LINKS_BY_EFFECT, back, 3, NULL), MAREY_OK);
+    assert_int_equal(store_writer_sorted_links(w, LINKS_BY_CAUSE, forth, 1, NULL), MAREY_ARG); /* goes back */
+    assert_int_equal(store_writer_sorted_links(w, LINKS_BY_CAUSE, forth + 2, 1, NULL), MAREY_OK);
+    assert_int_equal(store_writer_links(w, forth, 1, NULL), MAREY_STATE);
+    const char *strings[] = {"allreduce", "bf16"};
+    store_collective c[] = {
+        {.row = 7, .group = NO_ID, .what = 0, .dtype = NO_ID, .bytes = 4096, .seq = -1},
+        {.row = 12, .group = NO_ID, .what = 0, .dtype = 1, .bytes = 8, .seq = 1},
+        {.row = 11, .group = NO_ID, .what = 1, .dtype = 0, .bytes = 9, .seq = 1},
+        {.row = 13, .group = NO_ID, .what = 1, .dtype = 0, .bytes = 10, .seq = 1},
+    };
+    assert_int_equal(store_writer_collectives(w, c, 2, strings, 2, NULL), MAREY_OK);
+    assert_int_equal(store_writer_collectives(w, c + 2, 2, strings, 2, NULL), MAREY_ARG); /* 11 after 12 */
+    assert_int_equal(store_writer_collectives(w, c + 3, 1, strings, 2, NULL), MAREY_OK);
+    assert_int_equal(store_writer_finish(w, &r.model, NULL), MAREY_OK);
+    store_writer_destroy(&w);
+    store_file *f = NULL;
+    assert_int_equal(store_open(&f, path, NULL), MAREY_OK);
+    store_link l[4];
+    size_t n = 0;
+    assert_int_equal(store_read_links(f, 5, l, 4, &n, NULL), MAREY_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(l[1].to_row, 9);
+    assert_int_equal(l[2].from_row, 1);
+    store_collective all[3];
+    assert_int_equal(store_read_collectives(f, 0, 3, all, NULL), MAREY_OK);
+    assert_int_equal(all[2].bytes, 10);
+    assert_string_equal(store_string(f, all[1].dtype), "bf16");
+    assert_string_equal(store_string(f, all[2].dtype), "allreduce");
+    store_close(&f);
+    (void)unlink(path);
+    run_free(&r);
+}
+
 static void test_wrong_events(void **state)
 {
     (void)state;
@@ -387,7 +436,8 @@ static void test_format_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model_and_side), cmocka_unit_test(test_wrong_events), cmocka_unit_test(test_tile_states),
+        cmocka_unit_test(test_model_and_side), cmocka_unit_test(test_side_in_pieces),
+        cmocka_unit_test(test_wrong_events),   cmocka_unit_test(test_tile_states),
         cmocka_unit_test(test_empty_run),      cmocka_unit_test(test_format_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
