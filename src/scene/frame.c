@@ -103,7 +103,8 @@ static float draw_switches(scene *s)
     add_command(s, help, "help");
     right = help.x - px(s, 12);
     bool communication = s->v.layout == LAYOUT_COMMUNICATION;
-    right = draw_switch(s, right, "Communication", "layout-communication", communication) - px(s, 4);
+    const char *name = s->m.bar.w >= px(s, 720) ? "Communication" : "Links";
+    right = draw_switch(s, right, name, "layout-communication", communication) - px(s, 4);
     right = draw_switch(s, right, "Marey", "layout-marey", s->v.layout == LAYOUT_MAREY) - px(s, 4);
     return draw_switch(s, right, "Timeline", "layout-timeline", s->v.layout == LAYOUT_TIMELINE);
 }
