@@ -110,7 +110,7 @@ int cmd_convert(int argc, char **argv)
         {"--topology", 0, ARG_TEXT, "FILE", "places of ranks, lines such as \"rank 0 host=a stage=0 dp=0 tp=1\"",
          &job.topology, NULL},
         {"--no-align", 0, ARG_FLAG, NULL, "leave the hosts' clocks as they are", &job.no_align, NULL},
-        {"--memory", 0, ARG_COUNT, "MIB", "memory for events before they go to a scratch file (256)", &job.memory_mib,
+        {"--memory", 0, ARG_COUNT, "MIB", "memory for events before they go to a scratch file (128)", &job.memory_mib,
          NULL},
         {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &job.quiet, NULL},
     };
