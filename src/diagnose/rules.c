@@ -1,5 +1,6 @@
 #include "diagnose/rules.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,26 @@ int64_t excess_saved(const excess *e, size_t row, const flagged *f)
     return f->n > 0 ? saved / f->n : 0;
 }
 
+int64_t slack_limit(const rule_state *s, const flagged *f, const uint32_t *ranks, size_t n, int64_t saved_ns)
+{
+    const collected *c = &s->g->data;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        int64_t least = saved_ns;
+        size_t skip = 0; /* ranks ascend */
+        for (uint32_t r = 0; r < c->n_ranks; r++) {
+            while (skip < n && ranks[skip] < r) {
+                skip++;
+            }
+            bool goes_free = skip < n && ranks[skip] == r;
+            int64_t slack = s->slack_ns[r * c->n_steps + f->steps[i]];
+            least = !goes_free && slack >= 0 && slack < least ? slack : least;
+        }
+        sum += least;
+    }
+    return f->n > 0 ? sum / (int64_t)f->n : 0;
+}
+
 /* ------------------------------------------------------------------ writing findings */
 
 finding *finding_add(diagnosis *g, finding_kind kind, double severity, const char *formula)
@@ -121,10 +142,13 @@ void finding_number_add(finding *f, const char *name, double value)
     }
 }
 
-static const char *format_text(diagnosis *g, const char *format, va_list list)
+static const char *format_text(diagnosis *g, bool is_sentence, const char *format, va_list list)
 {
     char text[1024];
     int n = vsnprintf(text, sizeof text, format, list);
+    if (is_sentence) {
+        text[0] = (char)toupper((unsigned char)text[0]);
+    }
     return arena_strndup(&g->mem, text, n > 0 ? strlen(text) : 0);
 }
 
@@ -132,7 +156,7 @@ void finding_say(diagnosis *g, finding *f, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    f->text = format_text(g, format, list);
+    f->text = format_text(g, true, format, list);
     va_end(list);
 }
 
@@ -141,7 +165,7 @@ void what_if_add(diagnosis *g, int64_t saved_ns, const char *format, ...)
     va_list list;
     va_start(list, format);
     int64_t left = g->typical_step_ns - saved_ns;
-    what_if w = {.without = format_text(g, format, list),
+    what_if w = {.without = format_text(g, false, format, list),
                  .step_ns = g->typical_step_ns,
                  .step_without_ns = left > 0 ? left : 0,
                  .speedup = left > 0 ? (double)g->typical_step_ns / (double)left : 0};

@@ -22,6 +22,7 @@ typedef struct rule_state {
     bool has_stages;
     int64_t *compute_ns;   /* [n_ranks * n_steps]; -1: the rank lacks the step */
     int64_t *stage_ns;     /* [n_stages * n_steps] lower median of compute over the stage's ranks; -1: nobody */
+    int64_t *slack_ns;     /* [n_ranks * n_steps] waiting beyond what the schedule's bubble makes a rank wait */
     int64_t *explained_ns; /* [n_steps] how much of the step's length over other steps has a culprit */
     excess compute, stall, launch, links;
 } rule_state;
@@ -36,8 +37,13 @@ typedef struct flagged {
 /** Steps in which the row's excess is a substantial part of its largest. Steps live in g->mem. */
 flagged excess_flag(const rule_state *s, const excess *e, size_t row);
 excess excess_make(size_t n_rows, size_t n_steps);
-/** What one would save without this row: excess over the next one, mean over its steps. */
+/** What one would save without this row: its excess over the next one, mean over its steps. */
 int64_t excess_saved(const excess *e, size_t row, const flagged *f);
+/** No more than what every other rank now waits beyond the schedule's own bubble, mean over the steps: somebody who
+ * hardly waits keeps the step as long as it is. `ranks` are those who go free. */
+int64_t slack_limit(const rule_state *s, const flagged *f, const uint32_t *ranks, size_t n, int64_t saved_ns);
+/** Micro-batches per step, from transfers over one boundary; 0: unknown. */
+uint32_t micro_batches(const diagnosis *g);
 
 /** Lower median; reorders. 0 for none. */
 int64_t lower_median(int64_t *v, size_t n);

@@ -150,8 +150,8 @@ static void add_common(const rule_state *s, finding *f, const suspect *u, const 
     finding_number_add(f, "excess_ns", (double)u->f.mean_ns);
     finding_number_add(f, "share_of_step", u->f.share);
     finding_number_add(f, "peers", s->n_in_stage[s->stage_of[u->rank]] - 1.0);
-    int64_t saved = excess_saved(e, u->rank, &u->f);
-    finding_number_add(f, "step_without_ns", (double)(g->step_ns[u->f.steps[0]] - saved));
+    int64_t saved = slack_limit(s, &u->f, &u->rank, 1, excess_saved(e, u->rank, &u->f));
+    finding_number_add(f, "saved_ns", (double)saved);
     if (g->vote_chances[u->rank] > 0) {
         finding_number_add(f, "last_arrivals", g->last_votes[u->rank]);
         finding_number_add(f, "collectives", g->vote_chances[u->rank]);
@@ -213,7 +213,8 @@ static void add_slow_rank(const rule_state *s, const suspect *u, bool is_first)
     }
     finding_say(g, f, "%s computes %.2f times as long as its peers%s, %s more per step%s.", rank_name(g, u->rank),
                 base > 0 ? own / base : 0, steps_phrase(g, &u->f, steps), excess_text, tail);
-    what_if_add(g, excess_saved(&s->compute, u->rank, &u->f), "%s", rank_name(g, u->rank));
+    what_if_add(g, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->compute, u->rank, &u->f)), "%s",
+                rank_name(g, u->rank));
 }
 
 static void add_stall(const rule_state *s, const suspect *u)
@@ -267,7 +268,8 @@ static void add_launch_bound(const rule_state *s, const suspect *u)
     }
     finding_say(g, f, "%s is idle between its kernels for %s of a step%s%s.", rank_name(g, u->rank), idle,
                 steps_phrase(g, &u->f, steps), why);
-    what_if_add(g, excess_saved(&s->launch, u->rank, &u->f), "late launches of %s", rank_name(g, u->rank));
+    what_if_add(g, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->launch, u->rank, &u->f)), "late launches of %s",
+                rank_name(g, u->rank));
 }
 
 /* How much of each step's length over other steps the worst rank's excess explains. */

@@ -90,13 +90,15 @@ static void add_imbalance(rule_state *s, const excess *e, uint32_t stage)
     finding_say(g, f,
                 "Stage %d computes %.2f times as long as the other stages%s, %s more per step; the others wait for it.",
                 (int)f->stage, ratio, steps_phrase(g, &u, steps), more);
-    what_if_add(g, excess_saved(e, stage, &u), "the excess of stage %d", (int)f->stage);
+    int64_t saved = slack_limit(s, &u, f->ranks, f->n_ranks, excess_saved(e, stage, &u));
+    finding_number_add(f, "saved_ns", (double)saved);
+    what_if_add(g, saved, "the excess of stage %d", (int)f->stage);
 }
 
 /* ------------------------------------------------------------------ bubble */
 
 /* Micro-batches: transfers of one direction over one boundary in one step. */
-static uint32_t micro_batches(const diagnosis *g)
+uint32_t micro_batches(const diagnosis *g)
 {
     int64_t *v = mem_alloc((g->n_links + 1) * sizeof *v);
     size_t n = 0;
