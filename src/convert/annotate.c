@@ -155,9 +155,10 @@ static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
     e.kind = s->threads[e.thread].is_async ? KIND_ASYNC : (trace_kind)e.name->kind;
     row->klass = e.name->klass;
     settle_end(a, &e);
+    marey_status status = contexts_advance(a, e.start_ns);
     if (!place(a, &e)) {
         row->link = 0;
-        return MAREY_OK;
+        return status;
     }
     find_step(a, &e);
     if (e.name->mark == MARK_STEP) {
@@ -165,12 +166,18 @@ static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
     } else if (e.name->mark != MARK_NONE) {
         context_enter(a, &e);
     }
-    marey_status status = flows_meet(a, &e);
+    if (!kind_is_device(e.kind)) {
+        contexts_leave_queue(a, &e);
+    }
+    if (status == MAREY_OK) {
+        status = flows_meet(a, &e);
+    }
     uint8_t launched = launch_meet(a, &e);
     collectives_meet(a, &e);
     row->link = e.tag;
     row->instance = occurrence(a, &e);
     if (status == MAREY_OK && kind_is_device(e.kind)) {
+        launched = contexts_of_kernel(a, &e, launched);
         extend_step(a, &e);
         phase_of_kernel(a, &e, launched);
         status = phase_track(a, &e);
@@ -206,6 +213,7 @@ static void release(annotation *a)
     }
     free(a->threads);
     free(a->ranks);
+    contexts_release(a);
     free(a->order_filter);
     free(a->phases.rows);
 }
@@ -297,6 +305,9 @@ marey_status annotate_source(source *s)
     prepare(&a);
     collectives_prepare(&a);
     marey_status status = flows_prepare(&a);
+    if (status == MAREY_OK) {
+        status = contexts_prepare(&a);
+    }
     if (status == MAREY_OK) {
         status = annotate_rows(&a);
     }

@@ -35,6 +35,7 @@ typedef struct thread_state {
     size_t n_stack, cap_stack, n_marks, cap_marks;
     flow_cursor flows;
     uint32_t rank;
+    uint32_t same_number; /* the next thread of this rank with the same tid, in a ring; where flows carry contexts */
 } thread_state;
 
 enum { P2P_RING = 8 };
@@ -71,6 +72,16 @@ typedef struct derived_rows {
     size_t n, cap;
 } derived_rows;
 
+/* Contexts on their way along flows; see contexts.c. */
+typedef struct flow_contexts {
+    sort_record next; /* of the source's context_flows */
+    bool has_next;
+    sort_record *due; /* those at due_ns, the moment that is being annotated */
+    size_t n_due, cap_due;
+    int64_t due_ns;
+    map64 noted, old_noted; /* flow -> context and step at its start */
+} flow_contexts;
+
 typedef struct annotation {
     source *s;
     thread_state *threads;
@@ -79,6 +90,7 @@ typedef struct annotation {
     uint64_t *order_filter; /* bits: an event of this order number may have collective arguments */
     size_t n_stated;        /* collectives of the input; those made here follow */
     derived_rows phases;
+    flow_contexts contexts;
     uint64_t n_unmatched_flows, n_dropped_marks, n_dropped_events, n_overflows;
 } annotation;
 
@@ -103,12 +115,23 @@ uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns);
 
 /* phases.c */
 void context_enter(annotation *a, const annotated *e);
+void context_push(annotation *a, uint32_t thread, int64_t start_ns, int64_t end_ns, uint8_t context);
 uint8_t context_here(const annotation *a, uint32_t thread, uint32_t rank, int64_t now_ns);
 void phase_of_kernel(annotation *a, annotated *e, uint8_t launched);
 marey_status phase_track(annotation *a, const annotated *e);
 marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns);
 marey_status derived_push(run_set *set, derived_rows *to, const run_row *row, diag *d);
 marey_status derived_flush(run_set *set, derived_rows *to, diag *d);
+
+/* contexts.c */
+marey_status contexts_prepare(annotation *a);
+/** Before an event that starts at `now_ns` is looked at. */
+marey_status contexts_advance(annotation *a, int64_t now_ns);
+/** The context of a device's event: of its launch, or of the operator that a flow leads back to. */
+uint8_t contexts_of_kernel(annotation *a, annotated *e, uint8_t launched);
+/** An event of the host that takes work out of a queue runs in the context of where it was put in. */
+void contexts_leave_queue(annotation *a, const annotated *e);
+void contexts_release(annotation *a);
 
 /* hooks.c */
 marey_status flows_prepare(annotation *a);

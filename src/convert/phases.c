@@ -33,6 +33,13 @@ static uint8_t enter(uint8_t outer, uint8_t mark)
     return (uint8_t)(phase | CONTEXT_SAID);
 }
 
+void context_push(annotation *a, uint32_t thread, int64_t start_ns, int64_t end_ns, uint8_t context)
+{
+    thread_state *t = &a->threads[thread];
+    leave(t, start_ns);
+    VEC_PUSH(t->stack, t->n_stack, t->cap_stack, ((context_entry){end_ns, context}));
+}
+
 void context_enter(annotation *a, const annotated *e)
 {
     uint8_t mark = e->name->mark;
@@ -42,7 +49,7 @@ void context_enter(annotation *a, const annotated *e)
     thread_state *t = &a->threads[e->thread];
     leave(t, e->start_ns);
     uint8_t outer = t->n_stack ? t->stack[t->n_stack - 1].context : 0;
-    VEC_PUSH(t->stack, t->n_stack, t->cap_stack, ((context_entry){e->end_ns, enter(outer, mark)}));
+    context_push(a, e->thread, e->start_ns, e->end_ns, enter(outer, mark));
 }
 
 uint8_t context_here(const annotation *a, uint32_t thread, uint32_t rank, int64_t now_ns)

@@ -38,6 +38,7 @@ void source_init(source *s, conversion *c, uint32_t index, const convert_source 
     sorter_init(&s->flows, &c->scratch, limit);
     sorter_init(&s->launches, &c->scratch, limit);
     sorter_init(&s->binds, &c->scratch, limit);
+    sorter_init(&s->context_flows, &c->scratch, limit);
     (void)pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -49,6 +50,7 @@ void source_seal(source *s)
         s->lanes[i].cap_ends = 0;
     }
     sorter_deinit(&s->flows);
+    sorter_deinit(&s->context_flows);
     free(s->islands);
     s->islands = NULL;
     s->n_islands = s->cap_islands = 0;
@@ -216,6 +218,9 @@ static marey_status take_flows(reading *r)
         uint64_t key = hash_u64(f->id ^ hash_u64(f->kind + UINT64_C(0x9e3779b97f4a7c15)));
         uint64_t v = key << 4 | (f->binds_enclosing ? 8U : 0U) | (strcmp(kind, "fwdbwd") == 0 ? 4U : 0U) | f->phase;
         marey_status status = sorter_push(&s->flows, f->thread, sorter_key(f->ts_ns), v, &s->diag);
+        if (status == MAREY_OK) {
+            status = contexts_take(s, f, kind, key);
+        }
         if (status != MAREY_OK) {
             return status;
         }

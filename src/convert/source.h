@@ -212,6 +212,7 @@ typedef struct source {
     uint32_t phase_names[MARK_OPTIMIZER + 1]; /* source's names of the derived phases */
     sorter samples;                           /* k0 counter, k1 time, v value */
     sorter flows;                             /* k0 thread, k1 time, v id (60 bits) and kind */
+    sorter context_flows;                     /* k0 time, k1 thread and kind of point, v flow; see contexts.c */
     sorter binds;                             /* k0 flow, k1 time and phase, v place in flow_rows */
     uint64_t *flow_rows;
     size_t n_flow_rows;
@@ -270,6 +271,8 @@ void source_deinit(source *s);
 /** What reading and annotating need, given back. */
 void source_seal(source *s);
 marey_status source_load(source *s);
+/** A flow that may carry the context of a launch. */
+marey_status contexts_take(source *s, const trace_flow_in *flow, const char *kind, uint64_t key);
 marey_status annotate_source(source *s);
 
 /** Fit the hosts' clocks on the ends of collectives. Errors: CANCELLED. */

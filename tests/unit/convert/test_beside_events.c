@@ -3,7 +3,8 @@
  * input's own where it names none), link, step, time on the run's axis and texts, in memory or by way of the scratch
  * file. Events that the reader calls strays are kept, but no part of the first view, unless there are no others. Each
  * trace of an archive is an input, and a rank, of its own. A derived phase is not drawn over a rest or over a
- * collective that an optimizer waits for.
+ * collective that an optimizer waits for. A kernel that a queue's thread launched has the phase of the operator that a
+ * flow leads back to.
  */
 #include "cm.h"
 
@@ -234,6 +235,95 @@ static void phases_rest(void **state)
     finish(f);
 }
 
+/* ------------------------------------------------------------------ phases by way of a queue */
+
+static uint32_t put_on(trace_builder *b, const char *pid, const char *tid, const char *name, const char *source,
+                       int64_t start_ns, int64_t dur_ns, uint64_t correlation)
+{
+    trace_event_in e = {.start_ns = start_ns,
+                        .dur_ns = dur_ns,
+                        .thread = trace_builder_thread(b, pid, strlen(pid), tid, strlen(tid)),
+                        .name = trace_builder_name(b, text(b, name), text(b, source)),
+                        .correlation = correlation};
+    assert_int_equal(trace_builder_event(b, &e), MAREY_OK);
+    return e.thread;
+}
+
+static void flow(trace_builder *b, const char *kind, uint64_t id, uint32_t from, int64_t from_ns, uint32_t to,
+                 int64_t to_ns)
+{
+    trace_flow_in f = {.ts_ns = from_ns,
+                       .id = id,
+                       .thread = from,
+                       .kind = text(b, kind),
+                       .phase = FLOW_START,
+                       .binds_enclosing = true};
+    trace_builder_flow(b, &f);
+    f.ts_ns = to_ns;
+    f.thread = to;
+    f.phase = FLOW_END;
+    trace_builder_flow(b, &f);
+}
+
+/* A launch on the queue's thread, as the driver's process sees it, and its kernel. */
+static uint32_t queued(trace_builder *b, uint64_t id, const char *kernel, int64_t launch_ns)
+{
+    (void)put_on(b, "9", "3", "Node@launch", "cann_runtime", launch_ns, 10 * US, id);
+    return put_on(b, "8", "2", kernel, "kernel", launch_ns + 100 * US, 50 * US, id);
+}
+
+static marey_status read_queue(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
+{
+    (void)ctx;
+    (void)path;
+    (void)progress;
+    b->facts.format = "ascend";
+    b->facts.is_kineto = true;
+    const char *backward = "autograd::engine::evaluate_function: MmBackward0";
+    /* by the flow from operator to kernel; the one of the pass begins at the pass's own start */
+    uint32_t op = put_on(b, "1", "1", "aten::mm", "cpu_op", 1 * MS, 100 * US, 0);
+    flow(b, "async_npu", 1, op, 1 * MS, queued(b, 1, "k_forward", 2 * MS), 2 * MS + 100 * US);
+    op = put_on(b, "1", "2", backward, "cpu_op", 10 * MS, MS, 0);
+    flow(b, "async_npu", 2, op, 10 * MS, queued(b, 2, "k_backward", 12 * MS), 12 * MS + 100 * US);
+    /* by the queue alone */
+    uint32_t in = put_on(b, "1", "2", "Enqueue", "enqueue", 10 * MS + 300 * US, 20 * US, 0);
+    uint32_t out = put_on(b, "1", "3", "Dequeue@x", "dequeue", 13 * MS, 500 * US, 0);
+    flow(b, "async_task_queue", 2, in, 10 * MS + 300 * US, out, 13 * MS);
+    (void)queued(b, 3, "k_backward_queue", 13 * MS + 100 * US);
+    in = put_on(b, "1", "1", "Enqueue", "enqueue", 11 * MS, 20 * US, 0);
+    (void)put_on(b, "1", "3", "Dequeue@x", "dequeue", 14 * MS, 500 * US, 0);
+    flow(b, "async_task_queue", 3, in, 11 * MS, out, 14 * MS);
+    (void)queued(b, 4, "k_forward_queue", 14 * MS + 100 * US);
+    /* nothing leads back: what nothing is said of */
+    (void)queued(b, 5, "k_forward_alone", 15 * MS);
+    return trace_builder_finish(b, NULL, NULL);
+}
+
+static void queues_keep_phases(void **state)
+{
+    (void)state;
+    convert_source source = {.path = "s", .rank_hint = -1, .read = read_queue};
+    store_file *f = convert(&source, 1, 0);
+    const trace_model *m = store_model(f);
+    unsigned n = 0;
+    store_columns c = {0};
+    for (uint32_t b = 0; b < store_n_blocks(f); b++) {
+        store_block_info info = store_block(f, b);
+        bool events = store_group_at(f, info.group).kind == GROUP_EVENTS;
+        assert_int_equal(store_read_block(f, b, COL_ALL, &c, NULL), MAREY_OK);
+        for (uint32_t i = 0; i < info.n && events; i++) {
+            const char *name = m->names[c.name[i]].text;
+            if (strncmp(name, "k_", 2) == 0) {
+                n++;
+                assert_int_equal(c.klass[i], strncmp(name, "k_back", 6) == 0 ? CLASS_BACKWARD : CLASS_FORWARD);
+            }
+        }
+    }
+    assert_int_equal(n, 5);
+    store_columns_free(&c);
+    finish(f);
+}
+
 /* ------------------------------------------------------------------ archives */
 
 static uint32_t crc32_of(const char *s, size_t n)
@@ -342,6 +432,7 @@ int main(void)
         cmocka_unit_test(metrics_come_through),
         cmocka_unit_test(strays_are_outside_the_view),
         cmocka_unit_test(phases_rest),
+        cmocka_unit_test(queues_keep_phases),
         cmocka_unit_test(archive_members_are_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
