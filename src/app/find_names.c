@@ -50,6 +50,12 @@ static int quality(const trace_model *m, uint32_t name, const char *text)
     return category < m->n_categories && place_of(m->categories[category].name, text) >= 0 ? 2 : -1;
 }
 
+static bool is_device(const trace_model *m, uint32_t name)
+{
+    uint32_t category = m->names[name].category;
+    return category < m->n_categories && kind_is_device(m->categories[category].kind);
+}
+
 void find_names(const trace_model *m, const char *text, find_hits *out)
 {
     out->n = 0;
@@ -57,9 +63,9 @@ void find_names(const trace_model *m, const char *text, find_hits *out)
         return;
     }
     find_ranks(m, text, out);
-    for (int wanted = 0; wanted < 3; wanted++) {
+    for (int wanted = 0; wanted < 6; wanted++) {
         for (uint32_t i = 0; i < m->n_names && out->n < FIND_MAX_HITS; i++) {
-            if (m->names[i].text[0] && quality(m, i, text) == wanted) {
+            if (m->names[i].text[0] && quality(m, i, text) == wanted % 3 && is_device(m, i) == (wanted < 3)) {
                 find_hit h = {FIND_NAME, i};
                 VEC_PUSH(out->items, out->n, out->cap, h);
             }

@@ -20,7 +20,8 @@ typedef struct find_hit {
 enum { FIND_MAX_HITS = 100000 };
 
 typedef struct find_hits {
-    find_hit *items; /* ranks first, then names: those that begin with the text before those that hold it */
+    find_hit *items; /* ranks first, then names: of work on the device before others, and those that begin with the
+                        text before those that hold it */
     size_t n, cap;
 } find_hits;
 

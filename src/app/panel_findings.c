@@ -7,7 +7,7 @@
 #include "app/panels_internal.h"
 #include "base/mem.h"
 
-enum { MAX_CARDS = 24, CARD_TEXT_DP = 284 };
+enum { MAX_CARDS = 64, FEW_CARDS = 4, MAX_WHAT_IFS = 4, CARD_TEXT_DP = 284 };
 static const double FAULT = 0.3; /* severities above say that something is wrong */
 
 /* ---- running it ---- */
@@ -26,21 +26,9 @@ static void diagnose(void *job, cancel_flag *cancel)
     diag_deinit(&d);
 }
 
-/* Half of the cores: the others draw. */
-void findings_start(panels *p)
-{
-    diagnosis_job *j = mem_calloc(1, sizeof *j);
-    unsigned cores = thread_cores();
-    j->file = p->session->file;
-    j->n_threads = cores > 2 ? cores / 2 : 1;
-    j->status = MAREY_CANCELLED;
-    p->diagnosis_started = true;
-    work_start(&p->diagnosing, diagnose, j);
-}
-
 static void mark_ranks(panels *p)
 {
-    const diagnosis *g = &p->diagnosis->g;
+    const diagnosis *g = p->g;
     for (size_t i = 0; i < g->n_findings; i++) {
         const finding *f = &g->findings[i];
         bool names_few = f->n_ranks > 0 && f->n_ranks <= 8;
@@ -52,12 +40,30 @@ static void mark_ranks(panels *p)
     }
 }
 
+/* Half of the cores: the others draw. */
+void findings_start(panels *p)
+{
+    p->diagnosis_started = true;
+    p->g = scene_diagnosis(p->session->scene);
+    if (p->g) {
+        mark_ranks(p);
+        return;
+    }
+    diagnosis_job *j = mem_calloc(1, sizeof *j);
+    unsigned cores = thread_cores();
+    j->file = p->session->file;
+    j->n_threads = cores > 2 ? cores / 2 : 1;
+    j->status = MAREY_CANCELLED;
+    work_start(&p->diagnosing, diagnose, j);
+}
+
 void findings_take(panels *p)
 {
-    void *done = p->diagnosis;
+    void *done = p->diagnosed;
     if (take_done(&p->diagnosing, &done, free_diagnosis)) {
-        p->diagnosis = done;
-        if (p->diagnosis->status == MAREY_OK) {
+        p->diagnosed = done;
+        if (p->diagnosed->status == MAREY_OK) {
+            p->g = &p->diagnosed->g;
             mark_ranks(p);
         }
     }
@@ -79,6 +85,13 @@ static const finding_number *number_of(const finding *f, const char *name)
 static const char *rank_label(const diagnosis *g, uint32_t rank)
 {
     return rank < g->model->n_ranks ? g->model->ranks[rank].label : "rank ?";
+}
+
+static void capitalise(char *s)
+{
+    if (s[0] >= 'a' && s[0] <= 'z') {
+        s[0] = (char)(s[0] - 'a' + 'A');
+    }
 }
 
 static void title_of(const diagnosis *g, const finding *f, char *out, size_t cap)
@@ -129,9 +142,7 @@ static void title_of(const diagnosis *g, const finding *f, char *out, size_t cap
         (void)snprintf(out, cap, "%s", finding_kind_name(f->kind));
         break;
     }
-    if (out[0] >= 'a' && out[0] <= 'z') {
-        out[0] = (char)(out[0] - 'a' + 'A');
-    }
+    capitalise(out);
 }
 
 /* The cost in a step where it is known, else its share. */
@@ -199,7 +210,7 @@ static void show_numbers(panels *p, const finding *f)
 
 static void show_card(panels *p, size_t i)
 {
-    const diagnosis *g = &p->diagnosis->g;
+    const diagnosis *g = p->g;
     const finding *f = &g->findings[i];
     char id[24];
     char title[128];
@@ -222,7 +233,10 @@ static void show_card(panels *p, size_t i)
     ui_label_fill(p->ui, title, TEXT_TITLE);
     ui_label(p->ui, effect, TEXT_NUMBER);
     ui_pop(p->ui);
-    ui_paragraph(p->ui, f->text, CARD_TEXT_DP, TEXT_SMALL);
+    char evidence[600];
+    (void)snprintf(evidence, sizeof evidence, "%s", f->text);
+    capitalise(evidence);
+    ui_paragraph(p->ui, evidence, CARD_TEXT_DP, TEXT_SMALL);
     if (chosen) {
         ui_space(p->ui, 4);
         show_numbers(p, f);
@@ -250,23 +264,67 @@ static void count_text(const diagnosis *g, char *out, size_t cap)
     }
 }
 
+static void show_more(panels *p, size_t n)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "Show all %zu", n);
+    if (ui_button(p->ui, "all findings", text).clicked) {
+        p->show_all_findings = true;
+        p->session->is_dirty = true;
+    }
+    ui_space(p->ui, 8);
+}
+
+/* The run without its culprits: an approximation, and named so. */
+static void show_what_ifs(panels *p)
+{
+    const diagnosis *g = p->g;
+    size_t shown = 0;
+    for (size_t i = 0; i < g->n_what_ifs && shown < MAX_WHAT_IFS; i++) {
+        const what_if *w = &g->what_ifs[i];
+        if (!(w->speedup >= 1.01)) {
+            continue;
+        }
+        if (shown++ == 0) {
+            ui_section(p->ui, "What if, about", "step without it");
+        }
+        char key[128];
+        char time[48];
+        char value[96];
+        time_format(w->step_without_ns, time, sizeof time);
+        (void)snprintf(key, sizeof key, "without %s", w->without);
+        (void)snprintf(value, sizeof value, "%s \xC2\xB7 %.2f \xC3\x97", time, w->speedup);
+        ui_key_value(p->ui, key, value);
+    }
+}
+
+static void show_cards(panels *p)
+{
+    const diagnosis *g = p->g;
+    size_t most = p->show_all_findings ? MAX_CARDS : FEW_CARDS;
+    for (size_t i = 0; i < g->n_findings && i < most; i++) {
+        show_card(p, i);
+    }
+    if (g->n_findings > most && !p->show_all_findings) {
+        show_more(p, g->n_findings);
+    }
+    show_what_ifs(p);
+}
+
 void findings_show(panels *p)
 {
-    const diagnosis_job *j = p->diagnosis;
     char count[64] = "";
-    if (j && j->status == MAREY_OK) {
-        count_text(&j->g, count, sizeof count);
+    if (p->g) {
+        count_text(p->g, count, sizeof count);
     }
     ui_section(p->ui, "Findings", count);
-    if (!j) {
-        say(p, "The run is being read; findings come in a moment.");
-    } else if (j->status != MAREY_OK) {
-        say(p, j->error);
-    } else if (j->g.n_findings == 0) {
+    if (p->g && p->g->n_findings > 0) {
+        show_cards(p);
+    } else if (p->g) {
         say(p, "The ranks work evenly; nothing stands out.");
+    } else if (p->diagnosed) {
+        say(p, p->diagnosed->error);
     } else {
-        for (size_t i = 0; i < j->g.n_findings && i < MAX_CARDS; i++) {
-            show_card(p, i);
-        }
+        say(p, "The run is being read; findings come in a moment.");
     }
 }

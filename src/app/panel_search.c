@@ -42,9 +42,11 @@ void search_update(panels *p)
     store_event_info e;
     if (j->row != UINT64_MAX && store_read_event(s->file, j->row, &e, NULL) == MAREY_OK) {
         const trace_model *m = store_model(s->file);
+        const trace_lane *lane = &m->lanes[m->tracks[e.track].lane];
+        s->view.show_cpu = s->view.show_cpu || !kind_is_device(lane->kind); /* or its row would not be there */
         select_event(s, j->row);
         select_fit_event(s, j->row, s->reduced_motion ? 0 : clock_now_ns());
-        panels_go_to_rank(p, m->lanes[m->tracks[e.track].lane].rank);
+        panels_go_to_rank(p, lane->rank);
     } else {
         ui_toast(p->ui, "No event of this name was found in reach.", clock_now_ns());
         s->is_dirty = true;
@@ -77,8 +79,9 @@ static void hit_row(panels *p, ui_list *l, uint64_t i)
                        .radius = 2};
     (void)ui_push(p->ui, "swatch", NULL, &swatch);
     ui_pop(p->ui);
-    ui_label_fill(p->ui, is_rank ? m->ranks[h->id].label : m->names[h->id].text,
-                  (ui_text_style){is_rank ? FACE_SANS : FACE_MONO, 12, UI_PLAIN, TEXT_LEFT});
+    char name[256];
+    panels_short_name(is_rank ? m->ranks[h->id].label : m->names[h->id].text, name, sizeof name);
+    ui_label_fill(p->ui, name, (ui_text_style){is_rank ? FACE_SANS : FACE_MONO, 12, UI_PLAIN, TEXT_LEFT});
     ui_label(p->ui, is_rank ? m->ranks[h->id].host : known ? m->categories[category].name : "", TEXT_SMALL);
     ui_pop(p->ui);
 }

@@ -36,6 +36,7 @@ static void read_selected(panels *p)
     work_cancel(&p->comparing);
     strbuf_clear(&p->arguments);
     if (p->has_selected) {
+        p->chosen = NO_FINDING; /* its numbers make room */
         (void)store_read_args(s->file, p->selected_row, &p->arguments, NULL);
     }
 }
@@ -49,7 +50,7 @@ static uint32_t rank_of(const panels *p)
 /* The diagnosis matched it by communicator and order number: better than by name. */
 static bool find_collective(panels *p)
 {
-    const diagnosis *g = &p->diagnosis->g;
+    const diagnosis *g = p->g;
     uint32_t rank = rank_of(p);
     for (size_t i = 0; i < g->n_instances; i++) {
         const coll_instance *c = &g->instances[i];
@@ -68,7 +69,7 @@ static bool find_collective(panels *p)
 
 static void take_members(panels *p)
 {
-    const diagnosis *g = &p->diagnosis->g;
+    const diagnosis *g = p->g;
     const coll_instance *c = &g->instances[p->collective];
     peers_job *j = mem_calloc(1, sizeof *j);
     j->event = p->selected;
@@ -98,7 +99,7 @@ void selected_update(panels *p)
     if (!p->has_selected || p->peers || waits || work_is_busy(&p->comparing)) {
         return;
     }
-    bool matched = p->selected.klass == CLASS_COLLECTIVE && p->diagnosis && p->diagnosis->status == MAREY_OK;
+    bool matched = p->selected.klass == CLASS_COLLECTIVE && p->g;
     if (matched && find_collective(p)) {
         take_members(p);
         return;
@@ -126,7 +127,8 @@ static void show_head(panels *p)
     const char *category = name->category < m->n_categories ? m->categories[name->category].name : "";
     const char *klass = p->selected.klass < CLASS_COUNT ? trace_class_name((trace_class)p->selected.klass) : "other";
     char text[160];
-    ui_label_fill(p->ui, name->text, (ui_text_style){FACE_MONO, 12, UI_PLAIN, TEXT_LEFT});
+    panels_short_name(name->text, text, sizeof text);
+    ui_label_fill(p->ui, text, (ui_text_style){FACE_MONO, 12, UI_PLAIN, TEXT_LEFT});
     (void)snprintf(text, sizeof text, "%s%s%s \xC2\xB7 %s \xC2\xB7 %s", category,
                    strcmp(category, klass) != 0 ? " \xC2\xB7 " : "", strcmp(category, klass) != 0 ? klass : "",
                    lane->rank < m->n_ranks ? m->ranks[lane->rank].label : "", lane->name);
@@ -175,7 +177,7 @@ static void show_peers(panels *p)
 
 static void show_collective(panels *p)
 {
-    const diagnosis *g = &p->diagnosis->g;
+    const diagnosis *g = p->g;
     const coll_instance *c = &g->instances[p->collective];
     char text[64];
     if (c->transfer_ns >= 0) {
@@ -198,16 +200,16 @@ static void show_collective(panels *p)
 static void show_distribution(panels *p)
 {
     const peers *q = &p->peers->found;
-    if (q->n < 3) {
-        return;
+    if (q->n < 3 || q->max_ns <= q->min_ns) {
+        return; /* all alike: the median says it */
     }
-    size_t bins = q->max_ns > q->min_ns ? MAX_BINS : 1;
+    const size_t bins = MAX_BINS;
     uint32_t counts[MAX_BINS] = {0};
     bool marked[MAX_BINS] = {0};
     double width = (double)(q->max_ns - q->min_ns) / (double)bins;
     uint32_t outliers = 0;
     for (size_t i = 0; i < q->n; i++) {
-        size_t b = bins > 1 ? (size_t)((double)(q->items[i].dur_ns - q->min_ns) / width) : 0;
+        size_t b = (size_t)((double)(q->items[i].dur_ns - q->min_ns) / width);
         b = b < bins ? b : bins - 1;
         bool is_out = peers_is_outlier(q, q->items[i].dur_ns);
         counts[b]++;

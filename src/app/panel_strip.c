@@ -110,7 +110,7 @@ void strip_update(panels *p)
 
 typedef struct strip_paint {
     const panels *p;
-    float plot_x, plot_w; /* px */
+    size_t hovered; /* rank; SIZE_MAX */
 } strip_paint;
 
 /* The ranks of column i of n. */
@@ -137,7 +137,7 @@ static time_column sum_column(const panels *p, size_t first, size_t end, double 
         double busy = (double)t->busy_ns / length;
         c.most = fmax(c.most, busy);
         c.least = fmin(c.least, busy);
-        c.marked = c.marked || (p->diagnosis && p->rank_marks[r]);
+        c.marked = c.marked || (p->g && p->rank_marks[r]);
     }
     return c;
 }
@@ -166,7 +166,7 @@ static void paint_column(ui *u, draw_list *l, rect bar, const time_column *c)
     }
 }
 
-static void paint_numbers(ui *u, const panels *p, rect r, size_t n)
+static void paint_numbers(ui *u, const panels *p, rect r)
 {
     const trace_model *m = store_model(p->session->file);
     size_t step = 1;
@@ -178,7 +178,6 @@ static void paint_numbers(ui *u, const panels *p, rect r, size_t n)
             break;
         }
     }
-    (void)n;
     for (size_t i = 0; i < m->n_ranks; i += step) {
         char text[24];
         float x = r.x + floorf(r.w * (float)i / (float)m->n_ranks);
@@ -209,13 +208,16 @@ static void paint_strip(ui *u, draw_list *l, rect r, void *ctx)
         float x1 = area.x + floorf(area.w * (float)(i + 1) / (float)n);
         time_column c = sum_column(p, first, end, length);
         rect bar = {x0, area.y, fmaxf(1, x1 - x0 - gap), area.h};
+        if (k->hovered >= first && k->hovered < end) {
+            draw_rect(l, ui_layer(u), (rect){x0, area.y, x1 - x0, area.h}, rgba_with_alpha(ui_theme(u)->text, 16));
+        }
         paint_column(u, l, bar, &c);
         if (end - first > 1 && c.most > c.least) {
             float y = floorf(area.y + area.h - (float)fmin(c.most, 1) * area.h);
             draw_hline(l, ui_layer_top(u), x0, x1, y, ui_theme(u)->dim); /* the busiest rank of the column */
         }
     }
-    paint_numbers(u, p, (rect){r.x, r.y + r.h - floorf(20 * s), r.w, floorf(18 * s)}, n);
+    paint_numbers(u, p, (rect){r.x, r.y + r.h - floorf(20 * s), r.w, floorf(18 * s)});
 }
 
 static void title_of(const panels *p, char *title, size_t cap)
@@ -252,15 +254,21 @@ static void show_words(panels *p, float width_px)
     ui_pop(p->ui);
 }
 
+static size_t hovered_rank(const panels *p, ui_box_id box)
+{
+    size_t n = store_model(p->session->file)->n_ranks;
+    ui_signal s = ui_signal_of(p->ui, box);
+    return s.hovered && n > 0 ? (size_t)fmin((double)n - 1, fmax(0, floor((double)s.at_x * (double)n))) : SIZE_MAX;
+}
+
 /* What a column holds, in words, beside the pointer; a click brings the rank's row into view. */
 static void hover(panels *p, ui_box_id box)
 {
     const trace_model *m = store_model(p->session->file);
-    ui_signal s = ui_signal_of(p->ui, box);
-    if (!s.hovered || m->n_ranks == 0) {
+    size_t rank = hovered_rank(p, box);
+    if (rank == SIZE_MAX) {
         return;
     }
-    size_t rank = (size_t)fmin((double)m->n_ranks - 1, floor((double)s.at_x * (double)m->n_ranks));
     const rank_time *t = &p->strip->ranks[rank];
     char text[400];
     char time[48];
@@ -274,12 +282,12 @@ static void hover(panels *p, ui_box_id box)
         }
     }
     ui_tooltip(p->ui, box, text);
-    if (s.clicked) {
+    if (ui_signal_of(p->ui, box).clicked) {
         panels_go_to_rank(p, (uint32_t)rank);
     }
 }
 
-static void show_chart(panels *p, rect r)
+static void show_chart(panels *p)
 {
     const strip_job *j = p->strip;
     float s = ui_scale(p->ui);
@@ -303,19 +311,24 @@ static void show_chart(panels *p, rect r)
     ui_box_id box = ui_push(p->ui, "chart", "chart", &chart);
     ui_describe(p->ui, box, j->is_step ? "time per rank in the step" : "time per rank in view");
     strip_paint *k = ui_memory(p->ui, sizeof *k);
-    *k = (strip_paint){.p = p};
+    *k = (strip_paint){.p = p, .hovered = hovered_rank(p, box)};
     ui_set_paint(p->ui, box, paint_strip, k);
     ui_pop(p->ui);
     hover(p, box);
-    (void)r;
 }
 
 void strip_show(panels *p, rect r)
 {
     const theme *t = theme_get(p->session->view.theme);
-    ui_style strip = {.axis = UI_ROW, .fill = t->panel, .flags = UI_OPAQUE | UI_CLIP};
+    ui_style strip = {.fill = t->panel, .flags = UI_OPAQUE | UI_CLIP};
     (void)ui_root(p->ui, "time per rank", r, LAYER_PANELS, &strip);
+    ui_style rule = {.w = UI_SIZE_FILL, .h = UI_SIZE_PX(1), .fill = t->line};
+    (void)ui_push(p->ui, "rule", NULL, &rule);
+    ui_pop(p->ui);
+    ui_style row = {.w = UI_SIZE_FILL, .h = UI_SIZE_FILL, .axis = UI_ROW};
+    (void)ui_push(p->ui, "row", NULL, &row);
     show_words(p, p->session->frame.plot.x - r.x);
-    show_chart(p, r);
+    show_chart(p);
+    ui_pop(p->ui);
     ui_pop(p->ui);
 }

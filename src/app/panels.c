@@ -100,7 +100,7 @@ void panels_destroy(panels **pp)
     work_cancel(&p->comparing);
     work_cancel(&p->flying);
     pool_destroy(&p->pool);
-    drop(&p->diagnosing, p->diagnosis, free_diagnosis);
+    drop(&p->diagnosing, p->diagnosed, free_diagnosis);
     drop(&p->summing, p->strip, free_strip);
     drop(&p->comparing, p->peers, free_peers);
     drop(&p->flying, NULL, free);
@@ -130,9 +130,11 @@ int64_t panels_deadline_ns(const panels *p)
 
 /* ---- going places ---- */
 
+/* The whole run as it is; a part with a little of what is around it. */
 void panels_fly(panels *p, double t0_ns, double t1_ns)
 {
-    double margin = 0.02 * (t1_ns - t0_ns);
+    bool whole = t0_ns <= 0 && t1_ns >= (double)p->session->duration_ns;
+    double margin = whole ? 0 : 0.02 * (t1_ns - t0_ns);
     session_go(p->session, t0_ns - margin, t1_ns + margin, p->session->reduced_motion ? 0 : clock_now_ns());
 }
 
@@ -168,6 +170,13 @@ static void scroll_to_rank(panels *p)
     }
 }
 
+void panels_short_name(const char *name, char *out, size_t cap)
+{
+    const char *from = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
+    size_t n = strcspn(from, "<(");
+    (void)snprintf(out, cap, "%.*s", n > 3 ? (int)n : (int)strlen(from), from);
+}
+
 /* ---- frames ---- */
 
 static bool has_room(const session *s, double width_dp, double height_dp)
@@ -186,7 +195,9 @@ void panels_prepare(panels *p, session *s)
     in->right_dp = layout && p->show_inspector && has_room(s, MIN_WIDTH_DP, 0) ? INSPECTOR_DP : 0;
     in->bottom_dp = layout && p->show_strip && has_room(s, 0, MIN_HEIGHT_DP) ? STRIP_DP : 0;
     in->search_dp = SEARCH_DP;
-    in->rank_marks = p->diagnosis ? p->rank_marks : NULL;
+    in->rank_marks = p->g ? p->rank_marks : NULL;
+    in->diagnosis = p->g;
+    in->diagnosis_is_due = work_is_busy(&p->diagnosing);
     in->note = p->note[0] ? p->note : NULL;
 }
 

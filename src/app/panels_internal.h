@@ -51,8 +51,10 @@ struct panels {
     work diagnosing, summing, comparing, flying;
 
     bool show_inspector, show_strip;
-    diagnosis_job *diagnosis; /* done; NULL: not yet */
+    diagnosis_job *diagnosed; /* done; NULL: not yet, or the scene did it */
+    const diagnosis *g;       /* NULL: not yet, or it failed */
     bool diagnosis_started;
+    bool show_all_findings;
     uint8_t *rank_marks; /* [n_ranks] */
     size_t chosen;       /* finding */
     uint32_t to_rank;    /* scroll to it once its row is there; NO_ID */
@@ -101,6 +103,10 @@ void free_strip(void *job);
 void free_peers(void *job);
 /** A job that came to its end takes the place of *out. A cancelled one is destroyed. */
 bool take_done(work *w, void **job, void (*destroy)(void *job));
+
+/** A name as people say it: without "void", template arguments and parameters. The full one where that leaves nothing.
+ */
+void panels_short_name(const char *name, char *out, size_t cap);
 
 extern const ui_text_style TEXT_TITLE, TEXT_BODY, TEXT_SMALL, TEXT_NUMBER;
 

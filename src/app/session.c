@@ -1,9 +1,11 @@
 #include "app/session.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/actions.h"
+#include "app/steps.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -28,6 +30,7 @@ static void apply_look(session *s, const session_look *look)
         view_show_range(&s->view, t0, t1);
     }
     view_clamp(&s->view, s->duration_ns);
+    steps_look(s, (view_steps)look->steps, look->step);
     if (look->rows) {
         strncpy(s->view.rows_pattern, look->rows, sizeof s->view.rows_pattern - 1);
     }
@@ -80,8 +83,8 @@ void session_close(session **ps)
     if (!s) {
         return;
     }
-    panels_destroy(&s->panels);
     scene_destroy(&s->scene);
+    panels_destroy(&s->panels); /* holds the diagnosis that the scene reads */
     cache_destroy(&s->cache);
     text_destroy(&s->text);
     store_close(&s->file);
@@ -135,6 +138,11 @@ marey_status session_build(session *s, diag *d)
     }
     if (has_panels) {
         panels_prepare(s->panels, s);
+    } else {
+        s->input.right_dp = 0;
+        s->input.bottom_dp = 0;
+        s->input.search_dp = 0;
+        s->input.note = NULL;
     }
     marey_status status = build_scene(s, d);
     if (has_panels && status == MAREY_OK) {
@@ -243,11 +251,21 @@ void session_zoom_rows(session *s, double factor, double y_px)
     s->is_dirty = true; /* session_build() clamps the scroll to the new content */
 }
 
+double session_plot_w(const session *s)
+{
+    double w = (double)s->frame.plot.w;
+    double pitch = (double)s->frame.column_w;
+    return s->frame.n_columns > 1 ? pitch - (pitch * s->frame.n_columns - w) : w;
+}
+
 double session_cursor_at(const session *s)
 {
     const rect *p = &s->frame.plot;
     double x = s->input.cursor_x - (double)p->x;
     double y = s->input.cursor_y - (double)p->y;
     bool inside = p->w > 0 && x >= 0 && y >= 0 && x < (double)p->w && y < (double)p->h;
+    if (inside && s->frame.n_columns > 1) { /* of the step under it */
+        return fmin(fmod(x, (double)s->frame.column_w) / session_plot_w(s), 1);
+    }
     return inside ? x / (double)p->w : 0.5;
 }

@@ -43,7 +43,7 @@ bool ui_covers(const ui *u, double x, double y)
 
 void ui_point(ui *u)
 {
-    uint32_t box = u->x < 0 ? UI_NONE : box_at(u, u->x, u->y, UI_CLICK | UI_HIGHLIGHT);
+    uint32_t box = u->x < 0 ? UI_NONE : box_at(u, u->x, u->y, UI_CLICK | UI_HIGHLIGHT | UI_HOVER);
     uint64_t hot = box == UI_NONE ? 0 : u->boxes[box].key;
     if (hot != u->hot) {
         u->hot = hot;

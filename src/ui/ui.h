@@ -76,14 +76,15 @@ typedef struct ui_size {
 typedef enum ui_axis { UI_COLUMN, UI_ROW } ui_axis; /* children below each other, or side by side */
 
 enum {
-    UI_CLICK = 1,      /* can be pressed */
-    UI_FOCUS = 2,      /* can have the focus */
-    UI_ARROWS = 4,     /* with the focus, takes arrows, Page up and down, Home and End */
-    UI_EDIT = 8,       /* with the focus, takes signs and editing keys */
-    UI_SCROLL = 16,    /* higher content scrolls */
-    UI_CLIP = 32,      /* content is cut at the edge */
-    UI_OPAQUE = 64,    /* nothing below it sees the pointer */
-    UI_HIGHLIGHT = 128 /* is tinted under the pointer */
+    UI_CLICK = 1,       /* can be pressed */
+    UI_FOCUS = 2,       /* can have the focus */
+    UI_ARROWS = 4,      /* with the focus, takes arrows, Page up and down, Home and End */
+    UI_EDIT = 8,        /* with the focus, takes signs and editing keys */
+    UI_SCROLL = 16,     /* higher content scrolls */
+    UI_CLIP = 32,       /* content is cut at the edge */
+    UI_OPAQUE = 64,     /* nothing below it sees the pointer */
+    UI_HIGHLIGHT = 128, /* is tinted under the pointer */
+    UI_HOVER = 256      /* knows when the pointer is on it */
 };
 
 typedef struct ui_style {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+enum { SHORT_VALUE_BYTES = 28, HALF_PANEL_DP = 170 };
 static const int64_t TOAST_NS = 4000000000;
 static const ui_text_style BODY = {FACE_SANS, 12, UI_PLAIN, TEXT_LEFT};
 
@@ -262,15 +263,27 @@ ui_box_id ui_card(ui *u, const char *id, double severity, bool selected)
     return b;
 }
 
+/* Wider than half of a panel. */
+static bool is_wide(ui *u, const char *text)
+{
+    return text_width(u->text, FACE_SANS, 12, text, strlen(text)) > HALF_PANEL_DP;
+}
+
 void ui_key_value(ui *u, const char *key, const char *value)
 {
     ui_style s = {.w = UI_SIZE_FILL, .h = UI_SIZE_PX(24), .axis = UI_ROW, .gap = 12};
     ui_box_id b = ui_push(u, "pair", NULL, &s);
     ui_describe(u, b, key);
-    ui_style k = {.w = {UI_TEXT, 0, 0.8F}, .h = {UI_TEXT, 0, 1}};
+    ui_style k = {.w = UI_SIZE_FILL, .h = {UI_TEXT, 0, 1}};
     (void)text_box(u, "key", NULL, key, (ui_text_style){FACE_SANS, 12, UI_DIM, TEXT_LEFT}, &k);
     ui_pop(u);
-    ui_label_fill(u, value, (ui_text_style){FACE_SANS, 12, UI_PLAIN, TEXT_RIGHT});
+    /* A number is never cut; a long value leaves the key half of the line. */
+    bool is_short = strlen(value) <= SHORT_VALUE_BYTES;
+    ui_style v = {.w = {UI_TEXT, 0, is_short ? 1 : 0}, .h = {UI_TEXT, 0, 1}};
+    ui_style half = {.w = UI_SIZE_PERCENT(55), .h = {UI_TEXT, 0, 1}};
+    (void)text_box(u, "value", NULL, value, (ui_text_style){FACE_SANS, 12, UI_PLAIN, TEXT_RIGHT},
+                   is_short || !is_wide(u, value) ? &v : &half);
+    ui_pop(u);
     ui_pop(u);
     ui_hairline(u);
 }
@@ -321,7 +334,7 @@ ui_box_id ui_scroll_area(ui *u, const char *id)
 
 void ui_tooltip(ui *u, ui_box_id box, const char *text)
 {
-    u->boxes[box].style.flags |= UI_HIGHLIGHT;
+    u->boxes[box].style.flags |= UI_HOVER;
     if (u->hot == u->boxes[box].key && u->active == 0) {
         u->tooltip = ui_copy(u, text);
         u->tooltip_of = ui_state_at(u, box)->r;

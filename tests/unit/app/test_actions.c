@@ -33,7 +33,8 @@ static void names_and_keys_are_unique(void **state)
 static void clickable_commands_exist(void **state)
 {
     (void)state;
-    const char *const names[] = {"layout-timeline", "layout-marey", "help"};
+    const char *const names[] = {"sort-busy",   "sort-exposed",    "sort-wait",    "sort-idle", "sort-late",
+                                 "sort-memory", "layout-timeline", "layout-marey", "help"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_non_null(action_by_name(names[i]));
     }
@@ -48,8 +49,8 @@ static void printed_forms_are_complete(void **state)
         actions_print(stdout, markdown);
         capture_end(&c, text, sizeof text);
         for (size_t i = 0; i < N_ACTIONS; i++) {
-            assert_non_null(strstr(text, ACTIONS[i].help));
-            assert_non_null(strstr(text, ACTIONS[i].keys));
+            assert_true(!ACTIONS[i].help || strstr(text, ACTIONS[i].help));
+            assert_true(!ACTIONS[i].keys || strstr(text, ACTIONS[i].keys));
         }
         assert_non_null(strstr(text, "Double click"));
     }
