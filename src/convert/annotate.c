@@ -195,6 +195,7 @@ static void prepare(annotation *a)
     }
     for (size_t i = 0; i < s->n_ranks; i++) {
         a->ranks[i].run.klass = CLASS_COUNT;
+        a->ranks[i].wait_end_ns = INT64_MIN;
     }
 }
 

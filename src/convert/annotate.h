@@ -64,6 +64,7 @@ typedef struct rank_state {
     uint32_t ordinals_step;
     int64_t p2p_ns[P2P_RING]; /* when data last came in or went out */
     unsigned n_p2p;
+    int64_t wait_start_ns, wait_end_ns; /* the latest collectives that follow each other without a gap */
 } rank_state;
 
 /* Rows of a derived lane on their way into a set. */

@@ -10,7 +10,9 @@
  * all, inside a step where there are steps.
  */
 
+/* A rest ends an optimizer's run; a wait for collectives does sooner, but is more than the gap between two kernels. */
 #define LEAST_REST_NS (INT64_C(1000) * 1000)
+#define LEAST_WAIT_NS (INT64_C(50) * 1000)
 
 static const uint8_t phase_class[] = {CLASS_OTHER, CLASS_FORWARD, CLASS_BACKWARD, CLASS_RECOMPUTE, CLASS_OPTIMIZER};
 
@@ -139,16 +141,59 @@ marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns)
     return derived_push(&s->phase_rows, &a->phases, &row, &s->diag);
 }
 
-/*
- * Does nothing of this run happen for so long before `start_ns` that what follows is another run? Forward and backward
- * passes wait for collectives inside one micro-batch; an optimizer's first kernel (a norm, a scale) may stand before
- * the collective that it has nothing to do with, and the run must not be drawn over that.
- */
-static bool rests_before(const phase_run *r, int64_t start_ns)
+/* Times may be anything that 64 bits hold. */
+static int64_t between(int64_t from_ns, int64_t to_ns)
 {
-    int64_t since = r->klass == CLASS_OPTIMIZER ? r->end_ns : r->active_end_ns;
+    uint64_t ns = to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+    return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+/* Collectives that follow each other, and the share of a gap that they fill. */
+static void track_wait(rank_state *k, const annotated *e)
+{
+    if (between(k->wait_end_ns, e->start_ns) > LEAST_WAIT_NS) {
+        k->wait_start_ns = e->start_ns;
+        k->wait_end_ns = e->end_ns;
+    }
+    k->wait_end_ns = e->end_ns > k->wait_end_ns ? e->end_ns : k->wait_end_ns;
+}
+
+static bool waits_between(const rank_state *k, int64_t from_ns, int64_t to_ns)
+{
+    int64_t from = k->wait_start_ns > from_ns ? k->wait_start_ns : from_ns;
+    int64_t to = k->wait_end_ns < to_ns ? k->wait_end_ns : to_ns;
+    return between(from_ns, to_ns) > LEAST_WAIT_NS && between(from, to) > between(from_ns, to_ns) / 5 * 4;
+}
+
+/*
+ * How long nothing may run inside a forward or backward pass. Generous: the runs of a step are counted, and a count
+ * that depends on a hiccup of one rank's host would match the wrong micro-batches of two ranks with each other.
+ */
+static int64_t longest_rest(const annotation *a, const phase_run *r)
+{
+    int64_t extent = between(r->start_ns, r->end_ns) / 5;
+    int64_t rest = 10 * LEAST_REST_NS;
+    if (r->step) {
+        const source_step *step = &a->s->steps[r->step - 1];
+        rest = (step->end_ns - step->start_ns) / 50;
+    }
+    return extent > rest ? extent : rest;
+}
+
+/*
+ * Is what follows another run, because nothing of this one happened for so long? Passes wait for collectives inside one
+ * micro-batch. An optimizer's first kernel (a norm, a scale) may stand before a collective that the rest of it waits
+ * for; the run is not drawn over that wait, however short it is on the rank that came last.
+ */
+static bool rests_before(const annotation *a, const rank_state *k, int64_t start_ns)
+{
+    const phase_run *r = &k->run;
     int64_t limit = r->busy_ns / 2 > LEAST_REST_NS ? r->busy_ns / 2 : LEAST_REST_NS;
-    return start_ns > since && start_ns - since > limit;
+    if (r->klass == CLASS_OPTIMIZER) {
+        return between(r->end_ns, start_ns) > limit || waits_between(k, r->end_ns, start_ns);
+    }
+    int64_t longest = longest_rest(a, r);
+    return between(r->active_end_ns, start_ns) > (limit > longest ? limit : longest);
 }
 
 static bool data_came_between(const rank_state *k, int64_t after_ns, int64_t until_ns)
@@ -179,7 +224,7 @@ static marey_status track_compute(annotation *a, const annotated *e)
     if (klass > CLASS_OPTIMIZER) {
         return MAREY_OK;
     }
-    bool same = r->klass == klass && r->step == e->step && !rests_before(r, e->start_ns) &&
+    bool same = r->klass == klass && r->step == e->step && !rests_before(a, k, e->start_ns) &&
                 !data_came_between(k, r->last_start_ns, e->start_ns);
     if (!same) {
         marey_status status = phase_close(a, e->rank, e->start_ns);
@@ -187,11 +232,11 @@ static marey_status track_compute(annotation *a, const annotated *e)
             return status;
         }
         *r = (phase_run){klass,       e->step,   next_ordinal(k, e->step, klass), e->start_ns, e->end_ns,
-                         e->start_ns, e->end_ns, e->end_ns - e->start_ns};
+                         e->start_ns, e->end_ns, between(e->start_ns, e->end_ns)};
         return MAREY_OK;
     }
     int64_t busy_from = e->start_ns > r->end_ns ? e->start_ns : r->end_ns;
-    r->busy_ns += e->end_ns > busy_from ? e->end_ns - busy_from : 0;
+    r->busy_ns = between(-r->busy_ns, between(busy_from, e->end_ns)); /* their sum, saturating */
     r->last_start_ns = e->start_ns;
     r->end_ns = e->end_ns > r->end_ns ? e->end_ns : r->end_ns;
     r->active_end_ns = r->end_ns > r->active_end_ns ? r->end_ns : r->active_end_ns;
@@ -210,6 +255,7 @@ marey_status phase_track(annotation *a, const annotated *e)
         k->p2p_ns[k->n_p2p++ % P2P_RING] = e->end_ns;
         return MAREY_OK;
     case CLASS_COLLECTIVE:
+        track_wait(k, e);
         if (k->run.klass != CLASS_COUNT && e->end_ns > k->run.active_end_ns) {
             k->run.active_end_ns = e->end_ns;
         }
