@@ -4,6 +4,7 @@
 
 #include "app/comm_actions.h"
 #include "app/select.h"
+#include "app/steps.h"
 
 static const double ZOOM = 1.6; /* per key press */
 static const double PAN = 0.15; /* of what is shown */
@@ -97,7 +98,66 @@ static void rows_fit(session *s, int64_t now_ns)
 static void whole_run(session *s, int64_t now_ns)
 {
     rows_fit(s, now_ns);
-    session_go(s, 0, (double)s->duration_ns, now_ns);
+    steps_run(s, now_ns);
+}
+
+static void step_next(session *s, int64_t now_ns)
+{
+    steps_move(s, 1, now_ns);
+}
+
+static void step_previous(session *s, int64_t now_ns)
+{
+    steps_move(s, -1, now_ns);
+}
+
+static void heat_cells(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.show_heat = !s->view.show_heat;
+    s->is_dirty = true;
+}
+
+static void sort_by(session *s, heat_column c)
+{
+    view_sort_by(&s->view, c);
+    s->is_dirty = true;
+}
+
+static void sort_busy(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_BUSY);
+}
+
+static void sort_exposed(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_EXPOSED);
+}
+
+static void sort_wait(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_WAIT);
+}
+
+static void sort_idle(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_IDLE);
+}
+
+static void sort_late(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_LATE);
+}
+
+static void sort_memory(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_MEMORY);
 }
 
 static void set_layout(session *s, view_layout layout)
@@ -250,10 +310,21 @@ const action ACTIONS[] = {
     {"scroll-down", "Down", "rows down", scroll_down},
     {"page-up", "Page up", "a page of rows up", page_up},
     {"page-down", "Page down", "a page of rows down", page_down},
-    {"rows-taller", "]", "taller rows", rows_taller},
-    {"rows-shorter", "[", "lower rows", rows_shorter},
+    {"rows-taller", "}", "taller rows", rows_taller},
+    {"rows-shorter", "{", "lower rows", rows_shorter},
     {"rows-fit", "\\", "fit all rows", rows_fit},
     {"whole-run", "Z, 0, Home", "the whole run, all rows", whole_run},
+    {"step-next", "]", "the next step", step_next},
+    {"step-previous", "[", "the step before", step_previous},
+    {"step-one", "1", "one step", steps_one},
+    {"step-columns", "2", "steps side by side; again: more of them", steps_columns},
+    {"heat", "K", "cells beside the rows (Marey)", heat_cells},
+    {"sort-busy", NULL, NULL, sort_busy},
+    {"sort-exposed", NULL, NULL, sort_exposed},
+    {"sort-wait", NULL, NULL, sort_wait},
+    {"sort-idle", NULL, NULL, sort_idle},
+    {"sort-late", NULL, NULL, sort_late},
+    {"sort-memory", NULL, NULL, sort_memory},
     {"fit-selection", "F", "fit what is selected", fit_selection},
     {"previous-event", "P, <", "the event before", previous_event},
     {"next-event", "N, >", "the next event", next_event},

@@ -28,6 +28,10 @@
          &(look).row_height, NULL},                                                                                    \
         {"--panels",     0,   ARG_CHOICE, "off|on|auto", "inspector and time per rank; auto: in a large Marey picture", \
          &(look).panels, NULL},                                                                                         \
+        {"--steps",     0,   ARG_CHOICE, "run|one|columns", "the run, one step, or several side by side (run)",         \
+         &(look).steps, NULL},                                                                                          \
+        {"--step",     0,   ARG_COUNT, "N", "the step shown, or the first of several: its number in the input",        \
+         &(look).step, NULL},                                                                                           \
     {                                                                                                                  \
         "--open", 0, ARG_COUNT, "DEPTH", "open rows: 0 none, 1 groups, 2 lanes, 3 all depths", &(look).open_depth,     \
             NULL                                                                                                       \

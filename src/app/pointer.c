@@ -62,8 +62,7 @@ static double plot_time_ns(const pointer *p, const session *s, double x)
 
 static void drag_pan(const pointer *p, session *s)
 {
-    const rect *plot = &s->frame.plot;
-    double shift = (p->down_x - s->input.cursor_x) / (double)plot->w * (p->down_t1_ns - p->down_t0_ns);
+    double shift = (p->down_x - s->input.cursor_x) / session_plot_w(s) * (p->down_t1_ns - p->down_t0_ns);
     session_go(s, p->down_t0_ns + shift, p->down_t1_ns + shift, 0);
     double scroll = p->down_scroll_px + (p->down_y - s->input.cursor_y) / s->input.scale;
     session_scroll(s, scroll - s->view.scroll_px);

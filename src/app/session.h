@@ -28,11 +28,13 @@ typedef struct session_look {
     double row_height;   /* design px; 0: fit */
     uint64_t open_depth; /* UINT64_MAX: as the scene chooses */
     int panels;          /* PANELS_OFF, PANELS_ON or PANELS_AUTO */
+    int steps;           /* view_steps */
+    uint64_t step;       /* number as the input counts; UINT64_MAX: the first */
 } session_look;
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
     {                                                                                                                  \
-        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF                           \
+        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX                           \
     }
 
 typedef struct session_options {
@@ -94,6 +96,8 @@ void session_pan(session *s, double fraction, int64_t now_ns);
 void session_scroll(session *s, double by_px);
 void session_zoom_rows(session *s, double factor, double y_px);
 
+/** Device px over which view.t0 to t1 extend: the plot, or one of several steps side by side. */
+double session_plot_w(const session *s);
 /** Where the cursor is across the plot, 0 to 1; the middle when it is elsewhere. */
 double session_cursor_at(const session *s);
 

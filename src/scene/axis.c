@@ -68,10 +68,12 @@ static tick_plan plan_ticks(const scene *s)
     p.step_ns = nice_step(wanted, &p.minor_ns);
     plan_unit(&p);
     /* More than five digits are read as noise: count from a round time at the left edge instead. */
-    double largest = fmax(fabs(s->v.t0_ns), fabs(s->v.t1_ns)) / p.unit_ns;
+    double t0 = s->v.t0_ns - s->origin_ns;
+    double t1 = s->v.t1_ns - s->origin_ns;
+    double largest = fmax(fabs(t0), fabs(t1)) / p.unit_ns;
     if (largest >= 1e5 && p.step_ns < 60e9) {
         double coarse = p.step_ns * 10;
-        p.base_ns = floor(s->v.t0_ns / coarse) * coarse;
+        p.base_ns = floor(t0 / coarse) * coarse;
     }
     return p;
 }
@@ -124,8 +126,8 @@ static void draw_heading(scene *s, const tick_plan *p)
 static void draw_ticks(scene *s, const tick_plan *p, rect taken)
 {
     rect plot = s->m.plot;
-    double first = ceil(s->v.t0_ns / p->minor_ns);
-    double last = floor(s->v.t1_ns / p->minor_ns);
+    double first = ceil((s->v.t0_ns - s->origin_ns) / p->minor_ns);
+    double last = floor((s->v.t1_ns - s->origin_ns) / p->minor_ns);
     int64_t per_step = (int64_t)round(p->step_ns / p->minor_ns);
     float right = -1e9F;
     if (last - first > 4096) {
@@ -133,7 +135,7 @@ static void draw_ticks(scene *s, const tick_plan *p, rect taken)
     }
     for (double k = first; k <= last; k++) {
         double t = k * p->minor_ns;
-        float x = snap(x_of(s, t));
+        float x = snap(x_of(s, s->origin_ns + t));
         bool major = (int64_t)fmod(k, (double)per_step) == 0;
         draw_vline(s->l, LAYER_GROUND, x, plot.y, plot.y + plot.h, major ? s->t->line : s->t->hairline);
         if (!major) {
@@ -182,7 +184,7 @@ static void tag_text(const scene *s, const tick_plan *p, char *out, size_t cap)
 {
     char text[64];
     double step = s->src.grid.step_ns;
-    double t = s->src.grid.t0_ns + (floor(s->in.cursor_x) - (double)s->m.plot.x + 0.5) * step;
+    double t = s->src.grid.t0_ns - s->origin_ns + (floor(s->in.cursor_x) - (double)s->m.plot.x + 0.5) * step;
     double digit = pow(10, floor(log10(fmax(step, 1)) + 1e-9));
     if (p->step_ns >= 60e9) {
         time_label(t, digit, text, sizeof text);
@@ -232,6 +234,8 @@ void draw_axis(scene *s)
     }
     draw_cursor(s, place, tag);
     draw_pop_clip(s->l);
-    draw_heading(s, &p);
-    draw_base(s, &p);
+    if (s->column == 0) {
+        draw_heading(s, &p);
+        draw_base(s, &p);
+    }
 }

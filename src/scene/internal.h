@@ -264,8 +264,8 @@ typedef struct overview_sums {
 struct marey_cache;
 struct comm_table;
 struct comm_view;
-
 struct heat_view;
+struct steps_state;
 
 typedef enum marey_level { MAREY_NONE, MAREY_STEPS, MAREY_PHASES, MAREY_OPERATORS } marey_level;
 
@@ -292,8 +292,9 @@ struct scene {
     overview_sums overview;
     struct marey_cache *marey;
     struct comm_table *comm;
-    struct heat_view *heat;
     struct comm_view *comm_layout;
+    struct heat_view *heat;
+    struct steps_state *steps;
     void (*wake)(void *ctx); /* of what is worked out beside the drawing */
     void *wake_ctx;
     const char *const (*help)[2];
@@ -309,6 +310,8 @@ struct scene {
     const theme *t;
     diag *d;
     size_t first_visible, end_visible; /* rows */
+    uint32_t column, n_columns;        /* steps side by side: the one being drawn */
+    double origin_ns;                  /* the axis counts from here */
     double scroll;                     /* px */
     uint32_t *row_cells; /* [visible rows] first cell of each row's strip in the draw list; NO_ID: none of its own */
     command_area commands[MAX_COMMANDS];

@@ -168,8 +168,22 @@ static double median_width(scene *s, const instance_list *l)
     return w[l->n / 2];
 }
 
+static bool has_band_rows(const scene *s)
+{
+    for (size_t i = s->first_visible; i < s->end_visible; i++) {
+        if (is_band_row(s, &s->tree.rows[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static marey_level choose_level(scene *s, marey_cache *m)
 {
+    if (!has_band_rows(s)) { /* all groups are closed: their own bands decide */
+        bool phases = nested_collect(s, MAREY_PHASES, &m->of_groups) && m->of_groups.n > 0;
+        return phases && median_width(s, &m->of_groups) >= SEEN_PX ? MAREY_PHASES : MAREY_NONE;
+    }
     if (operators_are_wide(s)) {
         return MAREY_OPERATORS;
     }

@@ -80,6 +80,8 @@ size_t nested_from(const instance_list *l, nested_band **out, size_t n, size_t *
 /** Sorts by row, class and time; neighbours whose three edges touch within the tolerance become one. @return how many
  * are left */
 size_t nested_merge(nested_band *v, size_t n, double tolerance_px);
+/** What the ranks of all groups on screen do at this level. @return false when that is too much */
+bool nested_collect(scene *s, marey_level level, instance_list *l);
 void nested_draw(scene *s, marey_cache *m, marey_level level, double strength);
 /** The band at a point of a group's row; NULL: none. */
 const nested_band *nested_at(const scene *s, size_t row, double x);

@@ -118,9 +118,12 @@ static void draw_nested(scene *s, const nested_band *b, double strength)
     draw_part(s, floor_at, b->x[NESTED_START_MAX], b->x[NESTED_END_MIN], full);
 }
 
-static bool collect_groups(scene *s, marey_level level, instance_list *l)
+bool nested_collect(scene *s, marey_level level, instance_list *l)
 {
     l->n = 0;
+    if (!is_affordable(s)) {
+        return false;
+    }
     for (size_t i = s->first_visible; i < s->end_visible; i++) {
         const scene_row *row = &s->tree.rows[i];
         const rank_group *g = row->kind == ROW_GROUP ? &s->tree.groups[row->id] : NULL;
@@ -138,8 +141,7 @@ static bool collect_groups(scene *s, marey_level level, instance_list *l)
 void nested_draw(scene *s, marey_cache *m, marey_level level, double strength)
 {
     m->n_nested = 0;
-    if ((level != MAREY_PHASES && level != MAREY_STEPS) || !is_affordable(s) ||
-        !collect_groups(s, level, &m->of_groups)) {
+    if ((level != MAREY_PHASES && level != MAREY_STEPS) || !nested_collect(s, level, &m->of_groups)) {
         return;
     }
     bands_sort(&m->of_groups);

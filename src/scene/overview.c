@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/steps.h"
 
 enum { NUMBERS_DP = 14, EVENT_BLOCKS = 8 /* up to which events are summed where the bins are too wide */ };
 
@@ -279,7 +279,8 @@ static void draw_window(scene *s)
 {
     rect r = s->m.overview;
     float x0 = snap(fmin(fmax(overview_x(s, s->v.t0_ns), (double)r.x), (double)(r.x + r.w)));
-    float x1 = snap(fmin(fmax(overview_x(s, s->v.t1_ns), (double)r.x), (double)(r.x + r.w)));
+    double last = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1_ns : s->v.t1_ns;
+    float x1 = snap(fmin(fmax(overview_x(s, last), (double)r.x), (double)(r.x + r.w)));
     float least = px(s, 4);
     if (x1 - x0 < least) {
         x0 = fminf(fmaxf(floorf((x0 + x1 - least) / 2), r.x), r.x + r.w - least);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "scene/marey.h"
+#include "scene/steps.h"
 
 enum { HOVER_BLOCKS = 3 };
 
@@ -179,7 +180,7 @@ static scene_pick pick_label(scene *s, double x, double y, scene_pick p)
     return p;
 }
 
-scene_pick scene_pick_at(scene *s, double x, double y)
+static scene_pick pick_at(scene *s, double x, double y)
 {
     scene_pick p = {.kind = PICK_NONE, .event_row = UINT64_MAX, .row = UINT32_MAX};
     p.time_ns = s->src.grid.t0_ns + (x - (double)s->m.plot.x) * s->src.grid.step_ns;
@@ -202,6 +203,14 @@ scene_pick scene_pick_at(scene *s, double x, double y)
     } else if (inside(s->m.labels, x, y)) {
         return pick_label(s, x, y, p);
     }
+    return p;
+}
+
+scene_pick scene_pick_at(scene *s, double x, double y)
+{
+    columns_enter_at(s, x);
+    scene_pick p = pick_at(s, x, y);
+    columns_leave(s);
     return p;
 }
 

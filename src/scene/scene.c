@@ -7,6 +7,7 @@
 #include "scene/heat.h"
 #include "scene/internal.h"
 #include "scene/marey.h"
+#include "scene/steps.h"
 
 marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, diag *d)
 {
@@ -24,6 +25,7 @@ marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, 
     s->many_ranks = 2048;
     s->scratch.chunk_size = (size_t)1 << 20;
     facts_init(s);
+    steps_init(s);
     tree_init(s);
     view_init(&s->v, m->duration_ns);
     *out = s;
@@ -40,6 +42,7 @@ void scene_destroy(scene **ps)
     comm_free(&s->comm);
     comm_view_free(&s->comm_layout);
     heat_free(&s->heat);
+    steps_deinit(s);
     rasters_deinit(&s->rasters);
     overview_deinit(&s->overview);
     tree_deinit(s);
@@ -102,20 +105,32 @@ static void draw_communication(scene *s)
     draw_help(s);
 }
 
-static void draw_all(scene *s)
+static void draw_plot(scene *s)
 {
     draw_axis(s);
     draw_data(s);
+}
+
+static void draw_all(scene *s, bool in_columns)
+{
+    if (in_columns) {
+        columns_draw(s, draw_plot);
+    } else {
+        draw_plot(s);
+    }
     draw_overview(s);
     draw_labels(s);
     heat_draw(s);
-    hover_update(s);
     draw_bar(s);
+    uint32_t wanted = s->src.n_wanted;
+    columns_enter_at(s, s->in.cursor_x);
+    hover_update(s);
     if (!heat_draw_tip(s)) {
         draw_hover(s);
     }
     source_describe(s);
-    s->frame.n_wanted = s->src.n_wanted;
+    columns_leave(s);
+    s->frame.n_wanted = in_columns ? wanted : s->src.n_wanted;
     draw_status(s);
     draw_help(s);
 }
@@ -125,6 +140,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     if (in->width_px < 1 || in->height_px < 1 || !(v->t1_ns > v->t0_ns)) {
         return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET, "A frame needs a size and a range of time.");
     }
+    columns_begin(s);
     begin(s, v, in, l, d);
     text_frame(s->text);
     cache_begin_frame(s->cache);
@@ -132,6 +148,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     layout_frame(s);
     tree_update(s);
     place_rows(s);
+    bool in_columns = columns_prepare(s);
     sources_begin(s);
     rasters_begin(s);
     comm_begin(s);
@@ -139,7 +156,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     if (s->v.layout == LAYOUT_COMMUNICATION) {
         draw_communication(s);
     } else {
-        draw_all(s);
+        draw_all(s, in_columns);
     }
     cache_end_frame(s->cache);
     *frame = s->frame;

@@ -55,6 +55,8 @@ typedef struct scene_frame {
     double unit_px;              /* height of a rank's row, design px: view.row_px, or what fits */
     size_t n_rows, n_rows_visible;
     size_t n_bands, n_outliers; /* Marey layout */
+    uint32_t n_columns;         /* steps side by side; 1: one plot */
+    float column_w;             /* device px from one to the next; the plot's width where there is one */
     const char *source;         /* "events", "r1 level 3", ...: what the plot was drawn from */
 } scene_frame;
 
@@ -150,6 +152,15 @@ void scene_open_all(scene *s, int depth); /* 0: closed; 1: groups; 2: ranks' lan
 bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns);
 /** Lines of the help overlay: {keys, what they do}. The scene keeps the pointer; n may be 0. */
 void scene_set_help(scene *s, const char *const (*rows)[2], size_t n);
+/* A step over all ranks: the first start to the last end of its work on the devices. */
+typedef struct scene_step {
+    int64_t index; /* as the input counts */
+    int64_t start_ns, end_ns;
+} scene_step;
+/** The run's steps, ascending by start. @return how many */
+size_t scene_steps(const scene *s, const scene_step **steps);
+/** The place of the step at a time, or of the nearest; SIZE_MAX: the run has none. */
+size_t scene_step_at(const scene *s, double t_ns);
 /** What the scene itself worked out for the cells beside the rows; NULL: nothing (yet). Lives as long as the scene. */
 const struct diagnosis *scene_diagnosis(const scene *s);
 /** The row list as text, one label a line, and as (label, tracks) for `marey grid --rows`. */

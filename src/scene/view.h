@@ -44,6 +44,9 @@ typedef struct view_comm {
     bool only_group; /* graph and matrix show that communicator only */
 } view_comm;
 
+/* What is looked at: the run, one step, or several side by side, aligned at their starts. */
+typedef enum view_steps { STEPS_RUN, STEPS_ONE, STEPS_COLUMNS } view_steps;
+
 typedef struct view {
     double t0_ns, t1_ns; /* time across the plot, t1 > t0 */
     double scroll_px;    /* rows' vertical scroll, >= 0 */
@@ -58,6 +61,9 @@ typedef struct view {
     bool show_cpu;                            /* CPU threads as rows */
     bool show_help;
     view_comm comm;
+    view_steps steps_mode;
+    uint32_t step;      /* place of the step (scene_steps) shown, or of the first column's */
+    uint32_t n_columns; /* STEPS_COLUMNS: 2 to 8, as far as there is room; t0 and t1 are the first column's */
     bool show_heat; /* cells beside the rows of the Marey layout */
     /* ORDER_HEAT: ranks of each group by a column's value over the steps in this window */
     heat_column sort_column;
