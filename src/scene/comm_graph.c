@@ -219,6 +219,9 @@ static void draw_node(scene *s, const comm_units *u, uint32_t i, const node_plac
 static float legend_line(scene *s, float x, rect r, rgba c, const char *text)
 {
     float y = r.y + floorf(r.h / 2);
+    if (x + px(s, 22) + width_of(s, FACE_SANS, 11, text) > r.x + r.w) {
+        return r.x + r.w;
+    }
     draw_segment(s->l, LAYER_MARKS, x, y, x + px(s, 16), y, fmaxf(2, px(s, 2.5)), c);
     rect box = {x + px(s, 22), r.y, r.x + r.w - x - px(s, 22), r.h};
     return x + px(s, 22) + put_text(s, LAYER_MARKS, FACE_SANS, 11, box, TEXT_LEFT, s->t->dim, text) + px(s, 14);

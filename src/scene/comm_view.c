@@ -35,7 +35,9 @@ rect comm_heading(scene *s, rect r, const char *title, const char *remark)
     rect line = {r.x, r.y, r.w, px(s, 24)};
     float w = put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 12.5, line, TEXT_LEFT, s->t->text, title);
     rect rest = {r.x + w + px(s, 10), r.y, r.w - w - px(s, 10), line.h};
-    (void)put_text(s, LAYER_MARKS, FACE_SANS, 11.5, rest, TEXT_LEFT, s->t->dim, remark);
+    if (width_of(s, FACE_SANS, 11.5, remark) <= rest.w) {
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11.5, rest, TEXT_LEFT, s->t->dim, remark);
+    }
     return (rect){r.x, r.y + line.h, r.w, fmaxf(r.h - line.h, 0)};
 }
 
@@ -201,6 +203,9 @@ void comm_draw(scene *s)
         return;
     }
     comm_panels p = place_panels(s);
+    if (p.list.w < px(s, 120) || p.list.h < px(s, 40)) {
+        return; /* no room for anything */
+    }
     draw_rules(s, &p);
     if (p.graph.w > 0) {
         comm_graph_draw(s, p.graph);
