@@ -84,6 +84,7 @@ class Bench:
     def __init__(self, marey, folder):
         self.marey, self.folder, self.durations = marey, folder, {}
         self.n = self.misses = 0
+        self.estimates = []  # error of the step time without the culprit, relative to the step
 
     def synth(self, layout, faults, extra=()):
         out = os.path.join(self.folder, "run.h5")
@@ -133,6 +134,14 @@ def short(findings):
     return "; ".join(f"{f['kind']} {f['severity']:.2f} ranks {f['ranks'][:3]} steps {f['steps'][:4]}" for f in findings[:2])
 
 
+def note_estimate(bench, layout, faults, truth, finding):
+    """What the report says that the steps would take without a fault in all of them, against the run without it."""
+    if len(faults) == 1 and "saved_ns" in finding["evidence"] and len(finding["steps"]) == truth["steps"]:
+        saved = (truth["duration_ns"] - bench.duration(layout, ())) / truth["steps"]
+        step = truth["duration_ns"] / truth["steps"]
+        bench.estimates.append(abs(finding["evidence"]["saved_ns"] - saved) / step)
+
+
 def run_faulty(bench, layout, faults):
     effects = []
     out, truth = bench.synth(layout, faults)
@@ -143,6 +152,7 @@ def run_faulty(bench, layout, faults):
     due = [f for f, e in zip(truth["injected"], effects) if e >= 0.1]
     ok = all(any(names(x, f) for x in findings[:len(due)]) for f in due)
     ok = ok and all(x["severity"] > 0.3 for x in findings[:len(due)])
+    note_estimate(bench, layout, faults, truth, findings[0])
     told = ", ".join(f"{f} ({100 * e:.0f} %)" for f, e in zip(faults, effects))
     bench.line(ok, f"{layout}  {told}", short(findings), seconds)
 
@@ -183,6 +193,10 @@ def main():
         for i, (layout, faults) in enumerate(faulty()):
             if (not options.small or i in SMALL["faulty"]) and options.only in " ".join((layout, *faults)):
                 run_faulty(bench, layout, tuple(faults))
+        if bench.estimates:
+            errors = sorted(bench.estimates)
+            print(f"step time without the culprit: off by {100 * errors[len(errors) // 2]:.1f} % of the step (median of "
+                  f"{len(errors)}), {100 * errors[-1]:.1f} % at most")
         print(f"{bench.n - bench.misses} of {bench.n} right")
     return 1 if bench.misses else 0
 
