@@ -112,15 +112,28 @@ static uint32_t find_selected_operation(scene *s, const comm_view *c)
     return NO_ID;
 }
 
+/* A diagnosis that is there, or on its way, is not worked out twice. */
+static bool has_work(scene *s, comm_view *c)
+{
+    const diagnosis *g = s->in.diagnosis ? s->in.diagnosis : scene_diagnosis(s);
+    if (!c->work && (g || !s->in.diagnosis_is_due)) {
+        c->work = comm_work_create(s->file, g);
+        comm_work_set_wake(c->work, s->wake, s->wake_ctx);
+    }
+    return c->work != NULL;
+}
+
 void comm_prepare(scene *s)
 {
     if (!s->comm_layout) {
         s->comm_layout = mem_calloc(1, sizeof *s->comm_layout);
     }
     comm_view *c = s->comm_layout;
-    if (!c->work) {
-        c->work = comm_work_create(s->file);
-        comm_work_set_wake(c->work, s->wake, s->wake_ctx);
+    s->frame.plot = s->frame.labels = (rect){0, 0, 0, 0}; /* nothing to pan or to scroll as rows */
+    if (!has_work(s, c)) {
+        s->frame.complete = false;
+        s->src.n_wanted++;
+        return;
     }
     comm_query q = {.t0_ns = (int64_t)floor(s->v.t0_ns),
                     .t1_ns = (int64_t)ceil(s->v.t1_ns),
@@ -135,7 +148,6 @@ void comm_prepare(scene *s)
         s->src.n_wanted++;
     }
     c->selected_operation = c->sums ? find_selected_operation(s, c) : NO_ID;
-    s->frame.plot = s->frame.labels = (rect){0, 0, 0, 0}; /* nothing to pan or to scroll as rows */
 }
 
 typedef struct comm_panels {
@@ -147,7 +159,9 @@ static comm_panels place_panels(const scene *s)
 {
     float gap = px(s, 24);
     float top = s->m.axis.y + px(s, 2);
-    rect all = {s->m.pad, top, s->m.frame.w - 2 * s->m.pad, s->m.status.y - top - px(s, 8)};
+    float right_edge = s->m.plot.x + s->m.plot.w; /* panels may stand beside and below */
+    float bottom = s->m.plot.y + s->m.plot.h;
+    rect all = {s->m.pad, top, right_edge - s->m.pad, bottom - top - px(s, 4)};
     float upper = floorf(all.h * 0.56F);
     bool wide = all.w >= px(s, 1100);
     comm_panels p = {0};
@@ -169,7 +183,7 @@ static comm_panels place_panels(const scene *s)
 
 static void draw_message(scene *s, const char *text)
 {
-    rect r = {0, s->m.axis.y, s->m.frame.w, s->m.status.y - s->m.axis.y};
+    rect r = {0, s->m.axis.y, s->m.plot.x + s->m.plot.w, s->m.plot.y + s->m.plot.h - s->m.axis.y};
     (void)put_text(s, LAYER_MARKS, FACE_SANS, 13, r, TEXT_CENTRE, s->t->dim, text);
 }
 
@@ -192,7 +206,7 @@ void comm_draw(scene *s)
     update_hover(s, c); /* by where things lay in the last frame */
     c->matrix_at.n = 0;
     if (!c->sums) {
-        const char *error = comm_work_error(c->work);
+        const char *error = c->work ? comm_work_error(c->work) : NULL;
         c->n_areas = 0;
         draw_message(s, error ? error : "Matching communication across ranks\xE2\x80\xA6");
         return;

@@ -18,7 +18,8 @@
 
 typedef struct comm_work comm_work;
 
-comm_work *comm_work_create(store_file *f);
+/** @param given  the run's diagnosis, which outlives the work and never changes; NULL: what it takes is read here */
+comm_work *comm_work_create(store_file *f, const diagnosis *given);
 void comm_work_destroy(comm_work **w); /* cancels what is under way */
 void comm_work_set_wake(comm_work *w, void (*wake)(void *ctx), void *ctx);
 /** The newest numbers; NULL: none yet. *is_due: others are on their way. Pointers live until the next call. `wanted`

@@ -9,6 +9,7 @@
 
 struct comm_work {
     store_file *file;
+    const diagnosis *given; /* read only; NULL: the run is read here */
     pthread_t thread;
     bool is_started;
 
@@ -38,6 +39,9 @@ struct comm_work {
 static bool read_run(comm_work *w, char *error, size_t cap)
 {
     diag d;
+    if (w->given) {
+        return comm_model_make(&w->model, w->given, &w->cancel) == MAREY_OK;
+    }
     diag_init(&d);
     diagnosis *g = &w->diagnosis;
     g->model = store_model(w->file);
@@ -104,10 +108,11 @@ static void *work(void *ctx)
     }
 }
 
-comm_work *comm_work_create(store_file *f)
+comm_work *comm_work_create(store_file *f, const diagnosis *given)
 {
     comm_work *w = mem_calloc(1, sizeof *w);
     w->file = f;
+    w->given = given;
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_cond_init(&w->changed, NULL);
     return w;
