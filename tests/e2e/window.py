@@ -5,6 +5,8 @@
 - Keys, wheel and drags change the picture; Z, Escape or the opposite key bring back the same picture, pixel for pixel
   (but for the status line, which shows frame times).
 - With animated zoom, the passage has frames in between and ends where it does without.
+- The panels: Tab and Enter on a finding fly to it; / searches, Enter goes to an event; letters typed there are no commands; I and
+  B take the panels away and bring them back.
 - The window draws at other sizes; Q leaves with exit code 0.
 - Without a display: exit code 1 and one sentence that names `marey render`.
 
@@ -121,8 +123,8 @@ def save(display, folder, name):
 
 
 def play_keys(w, display, home, pictures):
-    for key, back, what in (('w', 'z', 'W zooms in'), ('l', 'l', 'L changes the theme'), ('Tab', 'Tab', 'Tab changes the layout'),
-                            ('question', 'Escape', '? shows the keys'), ('bracketright', 'backslash', '] makes rows taller')):
+    for key, back, what in (('w', 'z', 'W zooms in'), ('l', 'l', 'L changes the theme'), ('v', 'v', 'V changes the layout'),
+                            ('question', 'Escape', '? shows the keys'), ('braceright', 'backslash', '} makes rows taller')):
         there = w.keys(key)
         save(display, pictures, 'key-' + key)
         check(there != home, what)
@@ -161,6 +163,32 @@ def play_pointer(w, display, home):
     check(w.keys('z') == home, 'and Z comes back')
 
 
+def play_panels(w, display, home, pictures):
+    w.keys('w', 'w', 'w')
+    span = w.frames()[-1]['t1_ns'] - w.frames()[-1]['t0_ns']
+    focused = w.keys('Tab')
+    save(display, pictures, 'panel-focus')
+    w.keys('Return')
+    save(display, pictures, 'panel-finding')
+    check(w.frames()[-1]['t1_ns'] - w.frames()[-1]['t0_ns'] > span, 'Tab and Enter on a finding fly to its time')
+    check(w.picture() != focused, 'and the picture shows it')
+    w.keys('Return', 'Escape')
+    check(w.keys('z') == home, 'Enter, Escape and Z bring the first picture back')
+    display.do('key', 'slash')
+    w.settle()
+    display.do('type', 'gemm')
+    typed = w.picture()
+    save(display, pictures, 'panel-search')
+    check(w.process.poll() is None and typed != home, '/ and letters search, and do nothing else')
+    before = w.frames()[-1]['t1_ns'] - w.frames()[-1]['t0_ns']
+    w.keys('Return')
+    check(w.frames()[-1]['t1_ns'] - w.frames()[-1]['t0_ns'] < before, 'Enter flies to an event of the name')
+    w.keys('ctrl+a', 'BackSpace', 'Escape', 'Escape')
+    check(w.keys('z') == home, 'and all of it can be left')
+    check(w.keys('i') != home and w.keys('b') != home, 'I and B take the panels away')
+    check(w.keys('b', 'i') == home, 'and bring them back')
+
+
 def play_size(w, display, home):
     window = subprocess.run(['xdotool', 'search', '--class', 'marey'], env=display.env, capture_output=True, text=True)
     ids = window.stdout.split()
@@ -183,6 +211,7 @@ def play(display, run_h5, folder, pictures):
     check(w.cpu_ticks() - ticks <= 1 and len(w.frames()) == n, 'it sleeps when idle')
     play_keys(w, display, home, pictures)
     play_pointer(w, display, home)
+    play_panels(w, display, home, pictures)
     play_size(w, display, home)
     display.do('key', 'q')
     check(w.process.wait(10) == 0, 'Q leaves')
