@@ -101,6 +101,12 @@ static void find_visible(scene *s)
     s->end_visible = end;
 }
 
+/* Rows of one kind are equally high, so that all of them hold a label or none does; very low ones share pixels. */
+static double whole_px(double h)
+{
+    return h >= 4 ? floor(h) : h;
+}
+
 void place_rows(scene *s)
 {
     row_tree *t = &s->tree;
@@ -109,7 +115,7 @@ void place_rows(scene *s)
     double y = 0;
     for (size_t i = 0; i < t->n_rows; i++) {
         double gap = gap_before_dp(s, i, unit) * scale;
-        double h = row_height_dp(&t->rows[i], unit) * scale;
+        double h = whole_px(row_height_dp(&t->rows[i], unit) * scale);
         y += gap;
         t->rows[i].y = y;
         t->rows[i].h = h;
