@@ -77,7 +77,7 @@ void measure_text(comm_measure m, double value, char *out, size_t cap)
     if (m == COMM_TIME) {
         time_format((int64_t)(value + 0.5), out, cap);
     } else if (m == COMM_BYTES) {
-        bytes_text(value, out, cap);
+        bytes_text(value > 0 ? value : -1, out, cap); /* unknown sizes add up to 0 */
     } else {
         bandwidth_text(value, out, cap);
     }
