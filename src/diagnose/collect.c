@@ -23,7 +23,6 @@ typedef struct shared {
     collected *out;
     coll_row *rows;
     size_t n_rows;
-    uint8_t *op_of_what; /* by string id; 0xff: not looked up */
     uint64_t *launch_from, *launch_to;
     size_t n_launches;
     cancel_flag *cancel;

@@ -137,7 +137,7 @@ static void add_incomplete(const rule_state *s)
             lacking[n_lacking++] = r;
         }
     }
-    if (absent + n_idle + n_lacking > 0 || g->data.n_damaged > 0) {
+    if (absent + n_idle + n_lacking + g->data.n_damaged > 0 || g->data.steps_cut) {
         finding *f = finding_add(g, FINDING_INCOMPLETE, 0.1, "ranks of communicators less ranks of the run");
         finding_ranks(g, f, n_idle > 0 ? idle : lacking, n_idle > 0 ? n_idle : n_lacking);
         f->t1_ns = m->duration_ns;
@@ -145,6 +145,7 @@ static void add_incomplete(const rule_state *s)
         finding_number_add(f, "ranks_without_device", (double)n_idle);
         finding_number_add(f, "ranks_without_some_steps", (double)n_lacking);
         finding_number_add(f, "damaged_blocks", (double)g->data.n_damaged);
+        finding_number_add(f, "later_steps_left_out", g->data.steps_cut);
         finding_number_add(f, "collectives_of_one_rank", (double)g->data.match.n_unmatched);
         finding_say(
             g, f,
