@@ -48,6 +48,7 @@ typedef struct phase_run {
     int64_t last_start_ns; /* of its latest kernel */
     int64_t active_end_ns; /* collectives that it waits for included */
     int64_t busy_ns;       /* its kernels, each moment once */
+    bool fed;              /* data came in just before it */
 } phase_run;
 
 typedef struct rank_state {
@@ -63,8 +64,10 @@ typedef struct rank_state {
     uint32_t ordinals[CLASS_COUNT];
     uint32_t ordinals_step;
     int64_t p2p_ns[P2P_RING]; /* when data last came in or went out */
+    bool p2p_in[P2P_RING];
     unsigned n_p2p;
-    int64_t wait_start_ns, wait_end_ns; /* the latest collectives that follow each other without a gap */
+    int64_t passed_busy_ns[CLASS_COUNT]; /* busy_ns of the last run of a class that was closed */
+    int64_t wait_start_ns, wait_end_ns;  /* the latest collectives that follow each other without a gap */
 } rank_state;
 
 /* Rows of a derived lane on their way into a set. */

@@ -137,6 +137,7 @@ marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns)
                    .name = s->phase_names[mark_of_class(r->klass)],
                    .instance = r->ordinal,
                    .klass = r->klass};
+    a->ranks[rank].passed_busy_ns[r->klass] = r->busy_ns;
     r->klass = CLASS_COUNT;
     return derived_push(&s->phase_rows, &a->phases, &row, &s->diag);
 }
@@ -196,15 +197,35 @@ static bool rests_before(const annotation *a, const rank_state *k, int64_t start
     return between(r->active_end_ns, start_ns) > (limit > longest ? limit : longest);
 }
 
-static bool data_came_between(const rank_state *k, int64_t after_ns, int64_t until_ns)
+static bool moved_between(const rank_state *k, bool in, int64_t after_ns, int64_t until_ns)
 {
     unsigned n = k->n_p2p < P2P_RING ? k->n_p2p : P2P_RING;
     for (unsigned i = 0; i < n; i++) {
-        if (k->p2p_ns[i] > after_ns && k->p2p_ns[i] <= until_ns) {
+        if (k->p2p_in[i] == in && k->p2p_ns[i] > after_ns && k->p2p_ns[i] <= until_ns) {
             return true;
         }
     }
     return false;
+}
+
+/*
+ * Does a micro-batch end where `start_ns` begins another kernel? Data that comes in says so. What goes out says so only
+ * where nothing comes in (a pipeline's first stage), and not soon after the run's start: a send waits until its peer is
+ * ready, and may begin when the next micro-batch has begun already.
+ */
+static bool data_came_between(const rank_state *k, int64_t start_ns)
+{
+    const phase_run *r = &k->run;
+    return moved_between(k, true, r->last_start_ns, start_ns) ||
+           (!r->fed && r->busy_ns >= k->passed_busy_ns[r->klass] / 2 &&
+            moved_between(k, false, r->last_start_ns, start_ns));
+}
+
+static void note_moved(rank_state *k, bool in, int64_t at_ns)
+{
+    unsigned i = k->n_p2p++ % P2P_RING;
+    k->p2p_ns[i] = at_ns;
+    k->p2p_in[i] = in;
 }
 
 static uint32_t next_ordinal(rank_state *k, uint32_t step, uint8_t klass)
@@ -225,14 +246,15 @@ static marey_status track_compute(annotation *a, const annotated *e)
         return MAREY_OK;
     }
     bool same = r->klass == klass && r->step == e->step && !rests_before(a, k, e->start_ns) &&
-                !data_came_between(k, r->last_start_ns, e->start_ns);
+                !data_came_between(k, e->start_ns);
     if (!same) {
+        bool fed = moved_between(k, true, r->last_start_ns, e->start_ns);
         marey_status status = phase_close(a, e->rank, e->start_ns);
         if (status != MAREY_OK) {
             return status;
         }
         *r = (phase_run){klass,       e->step,   next_ordinal(k, e->step, klass), e->start_ns, e->end_ns,
-                         e->start_ns, e->end_ns, between(e->start_ns, e->end_ns)};
+                         e->start_ns, e->end_ns, between(e->start_ns, e->end_ns), fed};
         return MAREY_OK;
     }
     int64_t busy_from = e->start_ns > r->end_ns ? e->start_ns : r->end_ns;
@@ -249,10 +271,10 @@ marey_status phase_track(annotation *a, const annotated *e)
     rank_state *k = &a->ranks[e->rank];
     switch (e->row->klass) {
     case CLASS_SEND:
-        k->p2p_ns[k->n_p2p++ % P2P_RING] = e->start_ns;
+        note_moved(k, false, e->start_ns);
         return MAREY_OK;
     case CLASS_RECEIVE:
-        k->p2p_ns[k->n_p2p++ % P2P_RING] = e->end_ns;
+        note_moved(k, true, e->end_ns);
         return MAREY_OK;
     case CLASS_COLLECTIVE:
         track_wait(k, e);

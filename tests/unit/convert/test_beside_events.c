@@ -3,8 +3,9 @@
  * input's own where it names none), link, step, time on the run's axis and texts, in memory or by way of the scratch
  * file. Events that the reader calls strays are kept, but no part of the first view, unless there are no others. Each
  * trace of an archive is an input, and a rank, of its own. A derived phase is not drawn over a rest or over a
- * collective that an optimizer waits for. A kernel that a queue's thread launched has the phase of the operator that a
- * flow leads back to.
+ * collective that an optimizer waits for; micro-batches of a pipeline are told apart where data comes in, and by what
+ * goes out only on the first stage. A kernel that a queue's thread launched has the phase of the operator that a flow
+ * leads back to.
  */
 #include "cm.h"
 
@@ -207,14 +208,8 @@ typedef struct span {
     int64_t start_ns, end_ns;
 } span;
 
-static void phases_rest(void **state)
+static void expect_phases(convert_source source, const span *want, size_t n_want)
 {
-    (void)state;
-    static const span want[] = {
-        {"forward", 2 * MS, 8 * MS + 100 * US},    {"backward", 20 * MS, 24 * MS},
-        {"optimizer", 25 * MS, 25 * MS + 50 * US}, {"optimizer", 86 * MS, 90 * MS + 900 * US},
-        {"optimizer", 94 * MS, 95 * MS},           {"optimizer", 95 * MS + 205 * US, 95 * MS + 305 * US}};
-    convert_source source = {.path = "s", .rank_hint = -1, .read = read_training};
     store_file *f = convert(&source, 1, 0);
     const trace_model *m = store_model(f);
     size_t n = 0;
@@ -226,15 +221,65 @@ static void phases_rest(void **state)
         }
         assert_int_equal(store_read_block(f, b, COL_ALL, &c, NULL), MAREY_OK);
         for (uint32_t i = 0; i < info.n; i++, n++) {
-            assert_true(n < sizeof want / sizeof *want);
+            assert_true(n < n_want);
             assert_string_equal(m->names[c.name[i]].text, want[n].name);
             assert_int_equal(c.start_ns[i], want[n].start_ns);
             assert_int_equal(c.start_ns[i] + c.dur_ns[i], want[n].end_ns);
         }
     }
-    assert_int_equal(n, sizeof want / sizeof *want);
+    assert_int_equal(n, n_want);
     store_columns_free(&c);
     finish(f);
+}
+
+static void phases_rest(void **state)
+{
+    (void)state;
+    static const span want[] = {
+        {"forward", 2 * MS, 8 * MS + 100 * US},    {"backward", 20 * MS, 24 * MS},
+        {"optimizer", 25 * MS, 25 * MS + 50 * US}, {"optimizer", 86 * MS, 90 * MS + 900 * US},
+        {"optimizer", 94 * MS, 95 * MS},           {"optimizer", 95 * MS + 205 * US, 95 * MS + 305 * US}};
+    convert_source source = {.path = "s", .rank_hint = -1, .read = read_training};
+    expect_phases(source, want, sizeof want / sizeof *want);
+}
+
+/* Three micro-batches forward; each is sent on only when the next one has run for a while. */
+static marey_status read_pipeline(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
+{
+    (void)path, (void)progress;
+    bool first_stage = *(const bool *)ctx;
+    b->facts.format = "kineto";
+    b->facts.is_kineto = true;
+    put(b, "10", "ProfilerStep#1", "user_annotation", 0, 200 * MS, 0, 0);
+    put(b, "10", "autograd::engine::evaluate_function: MmBackward0", "cpu_op", 90 * MS, 10 * MS, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        int64_t at_ns = (2 + 10 * i) * MS;
+        uint64_t id = (uint64_t)i * 16;
+        if (!first_stage) {
+            work(b, id + 1, at_ns - MS, "ncclRecv", at_ns - 900 * US, 800 * US);
+        }
+        for (int k = 0; k < 9; k++) {
+            work(b, id + 2 + (uint64_t)k, at_ns - 900 * US, "gemm", at_ns + k * MS, 990 * US);
+        }
+        if (i > 0) {
+            work(b, id + 12, at_ns - 800 * US, "ncclSend", at_ns + (first_stage ? -500 * US : 1500 * US), 300 * US);
+            work(b, id + 13, at_ns - 700 * US, "ncclSend", at_ns + 2500 * US, 300 * US);
+        }
+    }
+    return trace_builder_finish(b, NULL, NULL);
+}
+
+static void late_sends_split_nothing(void **state)
+{
+    (void)state;
+    static const span want[] = {{"forward", 2 * MS, 10 * MS + 990 * US},
+                                {"forward", 12 * MS, 20 * MS + 990 * US},
+                                {"forward", 22 * MS, 30 * MS + 990 * US}};
+    for (int stage = 0; stage < 2; stage++) {
+        bool first_stage = stage == 0;
+        convert_source source = {.path = "s", .rank_hint = -1, .read = read_pipeline, .ctx = &first_stage};
+        expect_phases(source, want, sizeof want / sizeof *want);
+    }
 }
 
 /* ------------------------------------------------------------------ phases by way of a queue */
@@ -431,11 +476,9 @@ static void archive_members_are_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metrics_come_through),
-        cmocka_unit_test(strays_are_outside_the_view),
-        cmocka_unit_test(phases_rest),
-        cmocka_unit_test(queues_keep_phases),
-        cmocka_unit_test(archive_members_are_inputs),
+        cmocka_unit_test(metrics_come_through), cmocka_unit_test(strays_are_outside_the_view),
+        cmocka_unit_test(phases_rest),          cmocka_unit_test(late_sends_split_nothing),
+        cmocka_unit_test(queues_keep_phases),   cmocka_unit_test(archive_members_are_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
