@@ -269,10 +269,14 @@ void comm_status(const scene *s, char *out, size_t cap)
     count_format(r->n_unmatched, unmatched, sizeof unmatched);
     int n =
         snprintf(out, cap, "%s collectives (%s unmatched) \xC2\xB7 %s transfers", collectives, unmatched, transfers);
+    char text[32];
     if (unpaired > 0 && n > 0 && (size_t)n < cap) {
-        char text[32];
         count_format(unpaired, text, sizeof text);
-        (void)snprintf(out + n, cap - (size_t)n, " (%s sends or receives without partner in the run)", text);
+        n += snprintf(out + n, cap - (size_t)n, " (%s sends or receives without partner in the run)", text);
+    }
+    if (c->model->n_links_left_out > 0 && n > 0 && (size_t)n < cap) {
+        count_format(c->model->n_links_left_out, text, sizeof text);
+        (void)snprintf(out + n, cap - (size_t)n, " \xC2\xB7 %s hops of too many links left out", text);
     }
 }
 
