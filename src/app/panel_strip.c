@@ -7,6 +7,8 @@
 #include "app/panels_internal.h"
 #include "base/mem.h"
 
+enum { MAX_COLUMN_DP = 72 };
+
 /* ---- what is wanted, and the sums ---- */
 
 static void sum(void *job, cancel_flag *cancel)
@@ -287,6 +289,13 @@ static void hover(panels *p, ui_box_id box)
     }
 }
 
+/* As wide as the plot; few ranks make no walls. px */
+static float chart_width(const panels *p)
+{
+    float most = (float)store_model(p->session->file)->n_ranks * MAX_COLUMN_DP * ui_scale(p->ui);
+    return fminf(p->session->frame.plot.w, most);
+}
+
 static void show_chart(panels *p)
 {
     const strip_job *j = p->strip;
@@ -307,7 +316,7 @@ static void show_chart(panels *p)
         ui_pop(p->ui);
         return;
     }
-    ui_style chart = {.w = UI_SIZE_PX(p->session->frame.plot.w / s), .h = UI_SIZE_FILL, .flags = UI_CLICK};
+    ui_style chart = {.w = UI_SIZE_PX(chart_width(p) / s), .h = UI_SIZE_FILL, .flags = UI_CLICK};
     ui_box_id box = ui_push(p->ui, "chart", "chart", &chart);
     ui_describe(p->ui, box, j->is_step ? "time per rank in the step" : "time per rank in view");
     strip_paint *k = ui_memory(p->ui, sizeof *k);

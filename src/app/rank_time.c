@@ -136,15 +136,29 @@ static bool gather(void *ctx, const store_event_info *e)
     return !is_cancelled(g->cancel);
 }
 
+static bool has_device(const trace_model *m, uint32_t rank)
+{
+    for (uint32_t i = 0; i < m->ranks[rank].n_lanes; i++) {
+        if (kind_is_device(m->lanes[m->ranks[rank].first_lane + i].kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a rank's row is the union of: its device's work; without one, its threads' outermost events. */
 static uint32_t *tracks_of_group(const trace_model *m, const store_group_info *g, size_t *n)
 {
     uint32_t *tracks = NULL;
     size_t cap = 0;
     *n = 0;
     for (uint32_t r = g->first_rank; r < g->first_rank + g->n_ranks && r < m->n_ranks; r++) {
+        bool device = has_device(m, r);
         for (uint32_t i = 0; i < m->ranks[r].n_lanes; i++) {
             const trace_lane *lane = &m->lanes[m->ranks[r].first_lane + i];
-            for (uint32_t k = 0; kind_is_device(lane->kind) && k < lane->n_tracks; k++) {
+            uint32_t used = device ? (kind_is_device(lane->kind) ? lane->n_tracks : 0)
+                                   : (lane->kind == KIND_CPU && lane->n_tracks > 0 ? 1 : 0);
+            for (uint32_t k = 0; k < used; k++) {
                 VEC_PUSH(tracks, *n, cap, lane->first_track + k);
             }
         }

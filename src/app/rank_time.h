@@ -1,7 +1,8 @@
 /*
  * Where the time of each rank went in a window: every instant belongs to one class, so the classes of a rank add up to
- * the union of its device's events. Where several classes run at once, computing comes before communication and
- * communication before copies (the order of trace_class): what is left of communication is what nothing hides.
+ * the union of its device's events (of its threads' outermost ones, where it has no device). Where several classes run
+ * at once, computing comes before communication and communication before copies (the order of trace_class): what is
+ * left of communication is what nothing hides.
  *
  * Thread: any. Owner: the caller.
  */
