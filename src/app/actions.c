@@ -118,6 +118,13 @@ static void heat_cells(session *s, int64_t now_ns)
     s->is_dirty = true;
 }
 
+static void overview(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.overview = (uint8_t)((s->view.overview + 1) % OVERVIEW_MODES);
+    s->is_dirty = true;
+}
+
 static void sort_by(session *s, heat_column c)
 {
     view_sort_by(&s->view, c);
@@ -180,8 +187,13 @@ static void layout_marey(session *s, int64_t now_ns)
 
 static void layout_communication(session *s, int64_t now_ns)
 {
-    (void)now_ns;
-    set_layout(s, LAYOUT_COMMUNICATION);
+    comm_return(s, now_ns);
+}
+
+static void layout_steps(session *s, int64_t now_ns)
+{
+    set_layout(s, LAYOUT_STEPS);
+    steps_run(s, now_ns);
 }
 
 static void layout_other(session *s, int64_t now_ns)
@@ -318,6 +330,8 @@ const action ACTIONS[] = {
     {"step-previous", "[", "the step before", step_previous},
     {"step-one", "1", "one step", steps_one},
     {"step-columns", "2", "steps side by side; again: more of them", steps_columns},
+    {"overview", "O", "strip above: shares, step times, maps of rank x step", overview},
+    {"layout-steps", "X", "rank x step as a map", layout_steps},
     {"heat", "K", "cells beside the rows (Marey)", heat_cells},
     {"sort-busy", NULL, NULL, sort_busy},
     {"sort-exposed", NULL, NULL, sort_exposed},

@@ -11,8 +11,8 @@
         {"--layout",                                                                                                   \
          0,                                                                                                            \
          ARG_CHOICE,                                                                                                   \
-         "timeline|marey|communication",                                                                               \
-         "rows of events; bands that join equal work; devices and links (timeline)",                                   \
+         "timeline|marey|communication|steps",                                                                               \
+         "rows of events; bands that join equal work; devices and links; rank x step (timeline)",                                   \
          &(look).layout,                                                                                               \
          NULL},                                                                                                        \
         {"--time",                                                                                                     \
@@ -28,6 +28,8 @@
          &(look).row_height, NULL},                                                                                    \
         {"--panels",     0,   ARG_CHOICE, "off|on|auto", "inspector and time per rank; auto: in a large Marey picture", \
          &(look).panels, NULL},                                                                                         \
+        {"--overview",     0,   ARG_COUNT, "N", "strip above: 0 shares of time, 1 step times, 2 to 5 maps (0)",            \
+         &(look).overview, NULL},                                                                                       \
         {"--steps",     0,   ARG_CHOICE, "run|one|columns", "the run, one step, or several side by side (run)",         \
          &(look).steps, NULL},                                                                                          \
         {"--step",     0,   ARG_COUNT, "N", "the step shown, or the first of several: its number in the input",        \

@@ -4,6 +4,7 @@
 
 #include "app/comm_actions.h"
 #include "app/select.h"
+#include "app/steps.h"
 
 static const double CLICK_DP = 4; /* a press that moves less is a click */
 static const int64_t DOUBLE_CLICK_NS = 400000000;
@@ -43,6 +44,11 @@ static void overview_follow(const pointer *p, session *s)
 static void overview_press(pointer *p, session *s)
 {
     double t = overview_time_ns(s);
+    if (s->view.overview != OVERVIEW_SHARES) { /* a click loads the step */
+        p->drag = DRAG_IGNORED;
+        steps_show(s, scene_step_at(s->scene, t), 0);
+        return;
+    }
     bool grabbed = t >= s->view.t0_ns && t < s->view.t1_ns;
     p->drag = DRAG_OVERVIEW;
     p->grab_ns = grabbed ? t - 0.5 * (s->view.t0_ns + s->view.t1_ns) : 0;
@@ -162,6 +168,9 @@ static void click(session *s, const scene_pick *pick, int64_t now_ns)
     const action *a = pick->kind == PICK_COMMAND ? action_by_name(pick->command) : NULL;
     if (a) {
         a->run(s, now_ns);
+    } else if (pick->kind == PICK_STEP) {
+        s->view.layout = LAYOUT_MAREY;
+        steps_show(s, scene_step_at(s->scene, pick->time_ns), now_ns);
     } else if (pick->kind == PICK_COMM) {
         comm_click(s, &pick->comm, now_ns);
     } else if (pick->kind == PICK_ARROW) {

@@ -24,12 +24,16 @@ static void apply_look(session *s, const session_look *look)
     if (m->view_end_ns > m->view_start_ns) {
         view_show_range(&s->view, (double)m->view_start_ns, (double)m->view_end_ns);
     }
+    if (s->view.layout == LAYOUT_STEPS) { /* steps beside each other: all of them */
+        view_show_range(&s->view, 0, fmax((double)m->duration_ns, 1));
+    }
     double t0 = look->time_ns[0] == INT64_MIN ? s->view.t0_ns : (double)look->time_ns[0];
     double t1 = look->time_ns[1] == INT64_MAX ? s->view.t1_ns : (double)look->time_ns[1];
     if (t1 > t0) {
         view_show_range(&s->view, t0, t1);
     }
     view_clamp(&s->view, s->duration_ns);
+    s->view.overview = look->overview < OVERVIEW_MODES ? (uint8_t)look->overview : 0;
     steps_look(s, (view_steps)look->steps, look->step);
     if (look->rows) {
         strncpy(s->view.rows_pattern, look->rows, sizeof s->view.rows_pattern - 1);

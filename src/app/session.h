@@ -29,12 +29,13 @@ typedef struct session_look {
     uint64_t open_depth; /* UINT64_MAX: as the scene chooses */
     int panels;          /* PANELS_OFF, PANELS_ON or PANELS_AUTO */
     int steps;           /* view_steps */
+    uint64_t overview;   /* view_overview */
     uint64_t step;       /* number as the input counts; UINT64_MAX: the first */
 } session_look;
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
     {                                                                                                                  \
-        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX                           \
+        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX, 0                           \
     }
 
 typedef struct session_options {

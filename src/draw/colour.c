@@ -8,7 +8,7 @@
         (uint8_t)((v) >> 16), (uint8_t)(((v) >> 8) & 255), (uint8_t)((v)&255), 255                                     \
     }
 #define UNUSED_4(v)  HEX(v), HEX(v), HEX(v), HEX(v)
-#define UNUSED_18(v) UNUSED_4(v), UNUSED_4(v), UNUSED_4(v), UNUSED_4(v), HEX(v), HEX(v)
+#define UNUSED_13(v) UNUSED_4(v), UNUSED_4(v), UNUSED_4(v), HEX(v)
 
 /*
  * The data colours are in the order of trace_class: forward, backward, recompute, optimizer; matmul and other compute
@@ -16,7 +16,7 @@
  * told apart inside it by lightness. Forward, backward and collective are the design's; the others were moved from the
  * design's values as little as it takes for members that stand beside each other to be told apart with protan, deutan
  * and tritan vision, too (tests/property/draw/test_colour.c). The remaining places of the palette are painted like
- * `other`.
+ * `other`; the last five are the ramp of heat.
  */
 static const theme themes[THEME_COUNT] =
     {
@@ -39,7 +39,7 @@ static const theme themes[THEME_COUNT] =
                 .heat = {HEX(0x1b2129), HEX(0x27415c), HEX(0x2f6290), HEX(0x4f8fc4), HEX(0x9cc9ef)},
                 .data = {HEX(0x7db3ea), HEX(0x3f78b5), HEX(0x8c8bc9), HEX(0x4bac9b), HEX(0x4690c6), HEX(0xb2cff1),
                          HEX(0xf0a04b), HEX(0xcb95be), HEX(0x8a5a91), HEX(0x9b8772), HEX(0x56677c), HEX(0x7b9a89),
-                         HEX(0xbfb192), HEX(0x757c84), UNUSED_18(0x757c84)},
+                         HEX(0xbfb192), HEX(0x757c84), UNUSED_13(0x757c84), HEX(0x1b2129), HEX(0x27415c), HEX(0x2f6290), HEX(0x4f8fc4), HEX(0x9cc9ef)},
                 .on_data_dark = HEX(0x0f1216),
                 .on_data_light = HEX(0xffffff),
             },
@@ -62,7 +62,7 @@ static const theme themes[THEME_COUNT] =
                 .heat = {HEX(0xeef2f6), HEX(0xcfe0f1), HEX(0x9fc3e6), HEX(0x5d97cf), HEX(0x2f69a8)},
                 .data = {HEX(0x8dbbe8), HEX(0x2f69a8), HEX(0x9694c3), HEX(0x4b9f8f), HEX(0x4783c9), HEX(0xc1d7f2),
                          HEX(0xe08a2c), HEX(0xb6699f), HEX(0x854684), HEX(0x94836f), HEX(0x5a6b81), HEX(0x81a592),
-                         HEX(0xcbbd9d), HEX(0x969da6), UNUSED_18(0x969da6)},
+                         HEX(0xcbbd9d), HEX(0x969da6), UNUSED_13(0x969da6), HEX(0xeef2f6), HEX(0xcfe0f1), HEX(0x9fc3e6), HEX(0x5d97cf), HEX(0x2f69a8)},
                 .on_data_dark = HEX(0x1a2029),
                 .on_data_light = HEX(0xffffff),
             },

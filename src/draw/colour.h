@@ -13,7 +13,7 @@ typedef struct rgba {
 } rgba;
 
 /* What an interval is painted by; the same values as `trace_class` (trace/model.h) with room for states. */
-enum { PALETTE_SIZE = 32 };
+enum { PALETTE_SIZE = 32, PALETTE_HEAT = 27 /* the ramp's five colours, for strips of heat */ };
 
 typedef enum theme_id { THEME_DARK, THEME_LIGHT, THEME_COUNT } theme_id;
 

@@ -177,6 +177,18 @@ static facts status_right(const scene *s)
 
 static void add_step_fact(const scene *s, facts *f)
 {
+    const scene_step *steps;
+    size_t n = scene_steps(s, &steps);
+    if (s->v.steps_mode != STEPS_RUN && s->v.step < n) { /* with a little of its neighbours at the edges */
+        size_t last = s->v.step + s->n_columns <= n ? s->v.step + s->n_columns - 1 : n - 1;
+        if (s->n_columns > 1) {
+            add_fact(f, "steps %lld\xE2\x80\x93%lld side by side", (long long)steps[last + 1 - s->n_columns].index,
+                     (long long)steps[last].index);
+        } else {
+            add_fact(f, "step %lld", (long long)steps[s->v.step].index);
+        }
+        return;
+    }
     int32_t a = step_at(s, 0, (int64_t)s->v.t0_ns + 1);
     int32_t b = step_at(s, 0, (int64_t)s->v.t1_ns - 1);
     if (a < 0 || b < 0) {

@@ -248,8 +248,9 @@ void heat_prepare(scene *s)
 {
     double wide_dp = s->in.width_px / (s->in.scale > 0 ? s->in.scale : 1) - s->in.right_dp;
     bool room = wide_dp >= CELLS_FROM_DP && s->model->n_ranks > 0;
-    bool shown = s->v.layout == LAYOUT_MAREY && s->v.show_heat && room;
-    bool wanted = shown || s->v.order == ORDER_HEAT;
+    bool is_map = s->v.layout == LAYOUT_STEPS;
+    bool shown = (s->v.layout == LAYOUT_MAREY || is_map) && s->v.show_heat && room;
+    bool wanted = shown || is_map || s->v.order == ORDER_HEAT || s->v.overview != OVERVIEW_SHARES;
     if (!s->heat && wanted) {
         s->heat = heat_make(s);
     }
@@ -348,7 +349,7 @@ const finding *heat_finding(const scene *s, const scene_row *row)
 {
     const heat_view *h = s->heat;
     uint32_t at = NO_ID;
-    if (!h || !h->diagnosis || s->v.layout != LAYOUT_MAREY) {
+    if (!h || !h->diagnosis || (s->v.layout != LAYOUT_MAREY && s->v.layout != LAYOUT_STEPS)) {
         return NULL;
     }
     if (row->kind == ROW_RANK) {

@@ -337,7 +337,8 @@ static bool describe_mark(scene *s, tip *t)
 
 bool heat_draw_tip(scene *s)
 {
-    if (!s->heat || s->v.layout != LAYOUT_MAREY || s->v.show_help) {
+    bool rows = s->v.layout == LAYOUT_MAREY || s->v.layout == LAYOUT_STEPS;
+    if (!s->heat || !rows || s->v.show_help) {
         return false;
     }
     tip *t = arena_alloc(&s->scratch, sizeof *t);

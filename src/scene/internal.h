@@ -266,6 +266,7 @@ struct comm_table;
 struct comm_view;
 struct heat_view;
 struct steps_state;
+struct step_map;
 
 typedef enum marey_level { MAREY_NONE, MAREY_STEPS, MAREY_PHASES, MAREY_OPERATORS } marey_level;
 
@@ -295,6 +296,7 @@ struct scene {
     struct comm_view *comm_layout;
     struct heat_view *heat;
     struct steps_state *steps;
+    struct step_map *step_map;
     void (*wake)(void *ctx); /* of what is worked out beside the drawing */
     void *wake_ctx;
     const char *const (*help)[2];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/step_map.h"
 #include "scene/steps.h"
 
 enum { NUMBERS_DP = 14, EVENT_BLOCKS = 8 /* up to which events are summed where the bins are too wide */ };
@@ -322,12 +323,17 @@ void draw_overview(scene *s)
     update_sums(s, (uint32_t)r.w);
     draw_push_clip(s->l, (rect){r.x - 2, r.y - 1, r.w + 4, r.h + 2});
     draw_rect(s->l, LAYER_GROUND, bars, s->t->row);
-    draw_stack(s, bars);
+    bool shares = !step_overview_draw(s, bars);
+    if (shares) {
+        draw_stack(s, bars);
+    }
     if (steps) {
         draw_step_numbers(s, bars, numbers);
     }
     draw_window(s);
-    draw_severity(s, bars);
+    if (shares) {
+        draw_severity(s, bars);
+    }
     draw_pop_clip(s->l);
     s->frame.complete = s->frame.complete && s->overview.complete;
 }

@@ -198,6 +198,8 @@ static scene_pick pick_at(scene *s, double x, double y)
         return comm_pick(s, x, y, p);
     } else if (inside(s->m.axis, x, y)) {
         p.kind = PICK_AXIS;
+    } else if (inside(s->m.plot, x, y) && s->v.layout == LAYOUT_STEPS) {
+        p.kind = PICK_STEP;
     } else if (inside(s->m.plot, x, y)) {
         return pick_plot(s, x, y, p);
     } else if (inside(s->m.labels, x, y)) {

@@ -330,7 +330,7 @@ static bool rank_is_open(const scene *s, uint32_t r)
     if (state != OPEN_DEFAULT) {
         return state == OPEN_YES;
     }
-    if (s->v.layout == LAYOUT_MAREY) {
+    if (s->v.layout == LAYOUT_MAREY || s->v.layout == LAYOUT_STEPS) {
         return false; /* bands join ranks that are neighbours on screen */
     }
     return s->model->n_ranks <= SMALL_RUN_RANKS && !s->tree.grouped;

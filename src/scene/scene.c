@@ -7,6 +7,7 @@
 #include "scene/heat.h"
 #include "scene/internal.h"
 #include "scene/marey.h"
+#include "scene/step_map.h"
 #include "scene/steps.h"
 
 marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, diag *d)
@@ -43,6 +44,7 @@ void scene_destroy(scene **ps)
     comm_view_free(&s->comm_layout);
     heat_free(&s->heat);
     steps_deinit(s);
+    step_map_free(&s->step_map);
     rasters_deinit(&s->rasters);
     overview_deinit(&s->overview);
     tree_deinit(s);
@@ -84,6 +86,10 @@ static void key_of_selected(scene *s)
 
 static void draw_data(scene *s)
 {
+    if (s->v.layout == LAYOUT_STEPS) {
+        step_layout_draw(s);
+        return;
+    }
     draw_rows(s);
     if (s->v.layout == LAYOUT_MAREY) {
         marey_draw(s);
@@ -125,7 +131,7 @@ static void draw_all(scene *s, bool in_columns)
     uint32_t wanted = s->src.n_wanted;
     columns_enter_at(s, s->in.cursor_x);
     hover_update(s);
-    if (!heat_draw_tip(s)) {
+    if (!heat_draw_tip(s) && !step_layout_tip(s)) {
         draw_hover(s);
     }
     source_describe(s);

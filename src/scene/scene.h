@@ -73,7 +73,8 @@ typedef enum pick_kind {
     PICK_OVERVIEW,
     PICK_AXIS,
     PICK_COMMAND,
-    PICK_COMM
+    PICK_COMM,
+    PICK_STEP /* of the layout of steps: at time_ns */
 } pick_kind;
 
 /* A thing of the communication layout. */

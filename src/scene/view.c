@@ -88,7 +88,7 @@ void view_clamp(view *v, int64_t duration_ns)
     }
 }
 
-static const char *const layout_names[] = {"timeline", "marey", "communication"};
+static const char *const layout_names[] = {"timeline", "marey", "communication", "steps"};
 static const char *const grouping_names[] = {"none", "stage", "host"};
 static const char *const steps_names[] = {"run", "one", "columns"};
 static const char *const order_names[] = {"rank", "busy", "name", "heat"};
@@ -103,6 +103,7 @@ void view_to_json(const view *v, json_out *j)
     json_kstr(j, "layout", layout_names[v->layout]);
     json_kstr(j, "grouping", grouping_names[v->grouping]);
     json_kstr(j, "order", order_names[v->order]);
+    json_kuint(j, "overview", v->overview);
     json_kstr(j, "steps", steps_names[v->steps_mode]);
     json_kuint(j, "step", v->step);
     json_kstr(j, "theme", theme_get(v->theme)->name);

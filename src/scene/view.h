@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "draw/colour.h"
 
-typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY, LAYOUT_COMMUNICATION } view_layout;
+typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY, LAYOUT_COMMUNICATION, LAYOUT_STEPS } view_layout;
 typedef enum view_grouping { GROUP_BY_NONE, GROUP_BY_STAGE, GROUP_BY_HOST } view_grouping;
 typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME, ORDER_HEAT } view_order;
 
@@ -44,6 +44,18 @@ typedef struct view_comm {
     bool only_group; /* graph and matrix show that communicator only */
 } view_comm;
 
+/* What the strip above shows: who works at what; step time per rank; or a map of rank x step, of one measure. The last
+ * also chooses what the layout of steps shows. */
+typedef enum view_overview {
+    OVERVIEW_SHARES,
+    OVERVIEW_STEPS,
+    OVERVIEW_MAP, /* step time; then exposed communication, wait, compute */
+    OVERVIEW_MAP_EXPOSED,
+    OVERVIEW_MAP_WAIT,
+    OVERVIEW_MAP_COMPUTE,
+    OVERVIEW_MODES
+} view_overview;
+
 /* What is looked at: the run, one step, or several side by side, aligned at their starts. */
 typedef enum view_steps { STEPS_RUN, STEPS_ONE, STEPS_COLUMNS } view_steps;
 
@@ -61,6 +73,7 @@ typedef struct view {
     bool show_cpu;                            /* CPU threads as rows */
     bool show_help;
     view_comm comm;
+    uint8_t overview; /* view_overview */
     view_steps steps_mode;
     uint32_t step;      /* place of the step (scene_steps) shown, or of the first column's */
     uint32_t n_columns; /* STEPS_COLUMNS: 2 to 8, as far as there is room; t0 and t1 are the first column's */
