@@ -187,8 +187,7 @@ static void layout_marey(session *s, int64_t now_ns)
 
 static void layout_communication(session *s, int64_t now_ns)
 {
-    (void)now_ns;
-    set_layout(s, LAYOUT_COMMUNICATION);
+    comm_return(s, now_ns);
 }
 
 static void layout_steps(session *s, int64_t now_ns)

@@ -7,10 +7,23 @@ static const double WHEEL_SCROLL_PX = 66; /* three rows */
 static void go(session *s, const comm_target *to, int64_t now_ns)
 {
     s->view.layout = LAYOUT_MAREY;
+    s->view.comm.has_left = true;
+    session_goal(s, &s->view.comm.left_t0_ns, &s->view.comm.left_t1_ns);
     if (to->event_row != UINT64_MAX) {
         select_event(s, to->event_row);
     }
     session_go(s, to->t0_ns, to->t1_ns, now_ns);
+}
+
+void comm_return(session *s, int64_t now_ns)
+{
+    bool was_away = s->view.layout != LAYOUT_COMMUNICATION && s->view.comm.has_left;
+    s->view.layout = LAYOUT_COMMUNICATION;
+    s->view.comm.has_left = false;
+    s->is_dirty = true;
+    if (was_away) {
+        session_go(s, s->view.comm.left_t0_ns, s->view.comm.left_t1_ns, now_ns);
+    }
 }
 
 static void press(session *s, comm_key key)
@@ -55,7 +68,7 @@ const action COMM_ACTIONS[] = {
     {"comm-next-pane", "Tab", "communication: operations, groups, matrix", next_pane},
     {"comm-open", "Enter", "communication: see it in the Marey view", open_in_marey},
     {"comm-measure", "B", "communication: time, bytes, bandwidth", next_measure},
-    {"comm-sort", "X", "communication: sort by the next column", next_sort},
+    {"comm-sort", "U", "communication: sort by the next column", next_sort},
     {"comm-reverse", "V", "communication: turn the order round", reverse},
     {"comm-only", "G", "communication: all, or the chosen group", only},
 };

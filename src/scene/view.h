@@ -42,6 +42,8 @@ typedef struct view_comm {
     uint8_t pane;    /* comm_pane: what the keys move in */
     bool descending;
     bool only_group; /* graph and matrix show that communicator only */
+    bool has_left;   /* for another layout, by way of something chosen: to be back where it was afterwards */
+    double left_t0_ns, left_t1_ns;
 } view_comm;
 
 /* What the strip above shows: who works at what; step time per rank; or a map of rank x step, of one measure. The last
