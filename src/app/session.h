@@ -29,8 +29,8 @@ typedef struct session_look {
     uint64_t open_depth; /* UINT64_MAX: as the scene chooses */
     int panels;          /* PANELS_OFF, PANELS_ON or PANELS_AUTO */
     int steps;           /* view_steps */
-    uint64_t overview;   /* view_overview */
     uint64_t step;       /* number as the input counts; UINT64_MAX: the first */
+    uint64_t overview;   /* view_overview */
 } session_look;
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
