@@ -10,69 +10,132 @@
 
 #include "scene/internal.h"
 
+enum { SHARES = 16, BLOCK_COLUMNS = 256 }; /* of which the sums per class stay near while all ranks are added */
+
+/* A rank, or eight of them, that the row is made of. */
+typedef struct member {
+    const draw_cell *cells;
+    const draw_cell *least; /* the least busy of several ranks; of one they are its cells */
+    uint32_t n_ranks;
+} member;
+
 typedef struct group_sums {
-    float *busy; /* sum of shares */
-    uint8_t *most, *least;
-    float *share; /* [n * CLASS_COUNT] */
+    member *members;
+    size_t n_members, cap;
     uint32_t n, n_ranks;
 } group_sums;
 
-static group_sums make_sums(scene *s, uint32_t n)
+/* Byte by byte over cells: [0] classes are of no use, [1] occupancy, [2] flags. An empty cell has neither. */
+typedef struct cell_bytes {
+    uint8_t most[BLOCK_COLUMNS * sizeof(draw_cell)];
+    uint8_t least[BLOCK_COLUMNS * sizeof(draw_cell)];
+    uint8_t any[BLOCK_COLUMNS * sizeof(draw_cell)];
+} cell_bytes;
+
+_Static_assert((int)CLASS_COUNT < (int)SHARES, "a place is left for empty cells");
+
+typedef struct block_sums {
+    cell_bytes bytes;
+    uint32_t share[BLOCK_COLUMNS][SHARES]; /* [CLASS_COUNT]: of empty cells, 0 */
+} block_sums;
+
+static group_sums make_sums(scene *s, size_t cap)
 {
-    group_sums g = {.n = n};
-    g.busy = arena_alloc(&s->scratch, n * sizeof *g.busy + 1);
-    g.most = arena_alloc(&s->scratch, n + 1);
-    g.least = arena_alloc(&s->scratch, n + 1);
-    g.share = arena_alloc(&s->scratch, (size_t)n * CLASS_COUNT * sizeof *g.share + 1);
-    memset(g.busy, 0, n * sizeof *g.busy);
-    memset(g.most, 0, n);
-    memset(g.least, 255, n);
-    memset(g.share, 0, (size_t)n * CLASS_COUNT * sizeof *g.share);
+    group_sums g = {.n = s->src.grid.n, .cap = cap};
+    g.members = arena_alloc(&s->scratch, cap * sizeof *g.members + 1);
     return g;
 }
 
-static void add_rank(group_sums *g, const row_raster *r, row_raster *out)
+static void add_member(group_sums *g, const row_raster *r, const draw_cell *least, uint32_t n_ranks)
 {
-    g->n_ranks++;
-    for (uint32_t i = 0; i < g->n; i++) {
-        const draw_cell *c = &r->cells[i];
-        if (c->klass >= CLASS_COUNT) {
-            g->least[i] = 0;
-            continue;
-        }
-        out->cells[i].flags |= c->flags & (CELL_COARSE | CELL_SEVERE);
-        g->busy[i] += c->occupancy;
-        g->share[(size_t)i * CLASS_COUNT + c->klass] += c->occupancy;
-        g->most[i] = g->most[i] > c->occupancy ? g->most[i] : c->occupancy;
-        g->least[i] = g->least[i] < c->occupancy ? g->least[i] : c->occupancy;
-    }
-}
-
-/* Eight ranks at once: `least` of the raster is their least busy one. */
-static void add_eight(group_sums *g, const row_raster *r, uint32_t n_ranks, row_raster *out)
-{
+    MAREY_ASSERT(g->n_members < g->cap);
+    g->members[g->n_members++] = (member){r->cells, least, n_ranks};
     g->n_ranks += n_ranks;
-    for (uint32_t i = 0; i < g->n; i++) {
-        const draw_cell *c = &r->cells[i];
-        uint8_t least = r->least[i].occupancy;
-        g->least[i] = g->least[i] < least ? g->least[i] : least;
-        if (c->klass < CLASS_COUNT) {
-            out->cells[i].flags |= c->flags & (CELL_COARSE | CELL_SEVERE);
-            g->busy[i] += (float)(c->occupancy * n_ranks);
-            g->share[(size_t)i * CLASS_COUNT + c->klass] += (float)(c->occupancy * n_ranks);
-            g->most[i] = g->most[i] > c->occupancy ? g->most[i] : c->occupancy;
-        }
+}
+
+/* The number of bytes is known where it is written out below, so that compilers make it a few wide instructions. */
+static inline void add_some_bytes(cell_bytes *b, size_t from, const uint8_t *restrict cells,
+                                  const uint8_t *restrict least, size_t n)
+{
+    uint8_t *restrict most = b->most + from;
+    uint8_t *restrict low = b->least + from;
+    uint8_t *restrict any = b->any + from;
+    for (size_t i = 0; i < n; i++) {
+        most[i] = most[i] > cells[i] ? most[i] : cells[i];
+        low[i] = low[i] < least[i] ? low[i] : least[i];
+        any[i] |= cells[i];
     }
 }
 
-static uint8_t class_of(const group_sums *g, uint32_t i)
+static void add_bytes(cell_bytes *b, const uint8_t *cells, const uint8_t *least, size_t n)
 {
-    const float *share = &g->share[(size_t)i * CLASS_COUNT];
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        add_some_bytes(b, i, cells + i, least + i, 64);
+    }
+    add_some_bytes(b, i, cells + i, least + i, n - i);
+}
+
+static inline void add_shares(block_sums *b, const draw_cell *cells, uint32_t n, uint32_t n_ranks)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t klass = cells[i].klass < CLASS_COUNT ? cells[i].klass : CLASS_COUNT;
+        b->share[i][klass] += cells[i].occupancy * n_ranks;
+    }
+}
+
+static uint8_t class_of(const uint32_t share[SHARES], uint32_t *busy)
+{
     uint8_t best = 0;
+    *busy = share[0];
     for (uint8_t k = 1; k < CLASS_COUNT; k++) {
+        *busy += share[k];
         best = share[k] > share[best] ? k : best;
     }
     return best;
+}
+
+static void write_column(const block_sums *b, uint32_t i, uint32_t n_ranks, row_raster *out, uint32_t column)
+{
+    static const draw_cell none = {CELL_EMPTY, 0, 0, 255};
+    out->cells[column] = out->mean[column] = out->least[column] = none;
+    uint8_t most = b->bytes.most[i * sizeof(draw_cell) + offsetof(draw_cell, occupancy)];
+    uint8_t least = b->bytes.least[i * sizeof(draw_cell) + offsetof(draw_cell, occupancy)];
+    uint8_t flags = b->bytes.any[i * sizeof(draw_cell) + offsetof(draw_cell, flags)] & (CELL_COARSE | CELL_SEVERE);
+    if (most == 0) {
+        return;
+    }
+    uint32_t busy = 0;
+    uint8_t klass = class_of(b->share[i], &busy);
+    float mean = (float)busy / (float)n_ranks;
+    out->cells[column] = (draw_cell){klass, most, (uint8_t)(flags | CELL_MORE), 102};
+    out->mean[column] = (draw_cell){klass, (uint8_t)fmaxf(1, mean + 0.5F), 0, 96};
+    if (least > 0) {
+        out->least[column] = (draw_cell){klass, least, 0, 242};
+    }
+}
+
+static void write_strips(scene *s, const group_sums *g, row_raster *out)
+{
+    block_sums *b = arena_alloc(&s->scratch, sizeof *b);
+    for (uint32_t from = 0; from < g->n; from += BLOCK_COLUMNS) {
+        uint32_t n = g->n - from < BLOCK_COLUMNS ? g->n - from : BLOCK_COLUMNS;
+        memset(b, 0, sizeof *b);
+        memset(b->bytes.least, 255, sizeof b->bytes.least);
+        for (size_t k = 0; k < g->n_members; k++) {
+            const member *m = &g->members[k];
+            add_bytes(&b->bytes, (const uint8_t *)(m->cells + from), (const uint8_t *)(m->least + from),
+                      n * sizeof *m->cells);
+            if (m->n_ranks == 1) {
+                add_shares(b, m->cells + from, n, 1); /* nearly always, and without a product */
+            } else {
+                add_shares(b, m->cells + from, n, m->n_ranks);
+            }
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            write_column(b, i, g->n_ranks, out, from + i);
+        }
+    }
 }
 
 static void add_marks(row_raster *out, const row_raster *r, scene *s)
@@ -93,25 +156,6 @@ static void add_marks(row_raster *out, const row_raster *r, scene *s)
     }
 }
 
-static void write_strips(const group_sums *g, row_raster *out)
-{
-    for (uint32_t i = 0; i < g->n; i++) {
-        uint8_t flags = out->cells[i].flags;
-        out->cells[i] = out->mean[i] = out->least[i] = (draw_cell){CELL_EMPTY, 0, 0, 255};
-        if (g->most[i] == 0) {
-            continue;
-        }
-        uint8_t klass = class_of(g, i);
-        float mean = g->busy[i] / (float)g->n_ranks;
-        uint8_t middle = (uint8_t)fmaxf(1, mean + 0.5F);
-        out->cells[i] = (draw_cell){klass, g->most[i], (uint8_t)(flags | CELL_MORE), 102};
-        out->mean[i] = (draw_cell){klass, middle, 0, 96};
-        if (g->least[i] > 0) {
-            out->least[i] = (draw_cell){klass, g->least[i], 0, 242};
-        }
-    }
-}
-
 static void reset_group(row_raster *out, uint32_t n)
 {
     VEC_RESERVE(out->cells, out->cap_cells, n);
@@ -123,7 +167,6 @@ static void reset_group(row_raster *out, uint32_t n)
     out->n = n;
     out->n_marks = 0;
     out->n_wide = 0;
-    memset(out->cells, 0, n * sizeof *out->cells);
 }
 
 static bool sum_ranks(scene *s, const scene_row *row, group_sums *sums, row_raster *out)
@@ -134,7 +177,7 @@ static bool sum_ranks(scene *s, const scene_row *row, group_sums *sums, row_rast
         uint32_t rank = s->tree.group_ranks[group->first + i];
         scene_row one = {.kind = ROW_RANK, .id = rank, .rank = rank, .group = row->id};
         const row_raster *r = raster_row(s, &one);
-        add_rank(sums, r, out);
+        add_member(sums, r, r->cells, 1);
         add_marks(out, r, s);
         complete = complete && r->complete;
     }
@@ -156,7 +199,7 @@ static bool sum_eights(scene *s, const scene_row *row, group_sums *sums, row_ras
                 return false; /* events know each rank by itself */
             }
             const row_raster *r = raster_eight(s, g, e);
-            add_eight(sums, r, n, out);
+            add_member(sums, r, r->least, n);
             add_marks(out, r, s);
             *complete = *complete && r->complete;
         }
@@ -173,15 +216,16 @@ row_raster *raster_group(scene *s, const scene_row *row)
     }
     uint32_t n = s->src.grid.n;
     reset_group(out, n);
-    group_sums sums = make_sums(s, n);
+    size_t n_ranks = s->tree.groups[row->id].n; /* eights are no more than that */
+    group_sums sums = make_sums(s, n_ranks);
     bool complete = false;
     bool eights = s->model->n_ranks > s->many_ranks && sum_eights(s, row, &sums, out, &complete);
     if (!eights) {
         reset_group(out, n);
-        sums = make_sums(s, n);
+        sums = make_sums(s, n_ranks);
         complete = sum_ranks(s, row, &sums, out);
     }
-    write_strips(&sums, out);
+    write_strips(s, &sums, out);
     out->complete = complete;
     return out;
 }

@@ -113,6 +113,7 @@ typedef struct bin_map {
     uint32_t n_bins;
     uint16_t middle_weight;
     bin_range *ranges; /* [grid.n] */
+    const struct reduce_plan *plan; /* reduce.h; may be NULL */
 } bin_map;
 
 typedef enum slot_state { SLOT_UNKNOWN, SLOT_EMPTY, SLOT_READY, SLOT_MISSING } slot_state;
@@ -220,8 +221,8 @@ typedef struct raster_store {
     size_t cap_gather;
     uint8_t *coarse; /* per bin of `gather` */
     size_t cap_coarse;
-    uint32_t *mixed;
-    size_t n_mixed, cap_mixed;
+    uint32_t *mixed, *hard; /* columns */
+    size_t cap_mixed, cap_hard;
 } raster_store;
 
 /* ------------------------------------------------------------------ the frame */

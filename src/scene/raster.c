@@ -74,6 +74,7 @@ void rasters_deinit(raster_store *r)
     free(r->gather);
     free(r->coarse);
     free(r->mixed);
+    free(r->hard);
 }
 
 /* The next free item; items keep their buffers over views. */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/reduce.h"
 
 enum { BLOCK_BUDGET = 48, FORCED_BLOCKS = 220 };
 
@@ -108,6 +108,8 @@ static const bin_map *map_for(scene *s, int64_t bin_ns)
     m->n_bins = (uint32_t)(last - m->first_bin + 2);
     m->ranges = arena_alloc(&s->scratch, (size_t)f->grid.n * sizeof *m->ranges);
     fill_map(&f->grid, m);
+    bool few_bins = f->grid.step_ns < 4 * (double)bin_ns; /* else all columns are left to the plain way */
+    m->plan = few_bins ? reduce_plan_make(&s->scratch, m->ranges, f->grid.n, m->middle_weight) : NULL;
     return m;
 }
 

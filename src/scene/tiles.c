@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/reduce.h"
 
 static const cache_cell EMPTY_CELL = {255, 0, 0, 0};
 
@@ -195,36 +195,7 @@ static inline draw_cell cell_of(const column_sum *c)
     return cell;
 }
 
-/* A cell as one word: class, busy, severity, count from the lowest byte up. */
-static inline uint32_t word_of(const cache_cell *c)
-{
-    return (uint32_t)c->klass | (uint32_t)c->busy << 8 | (uint32_t)c->severity << 16 | (uint32_t)c->count << 24;
-}
-
-enum { BUSY_BITS = 0xFF00, SEVERITY_BITS = 0xFF0000 };
-
-/* What nearly all columns are: up to three bins of one class, or nothing. false: it is not that simple. */
-static inline bool reduce_simple(const cache_cell *bins, bin_range b, draw_cell *out)
-{
-    uint32_t a = word_of(&bins[b.first]);
-    uint32_t m = word_of(&bins[b.first + (b.more >> 1)]); /* the first one again when there is none between */
-    uint32_t z = word_of(&bins[b.first + b.more]);
-    if (((a | m | z) & BUSY_BITS) == 0 && b.more <= 2) {
-        *out = (draw_cell){CELL_EMPTY, 0, 0, 255};
-        return true;
-    }
-    if ((((a ^ m) | (a ^ z)) & 0xFF) != 0 || ((a | m | z) & SEVERITY_BITS) != 0 || b.more > 2) {
-        return false;
-    }
-    uint32_t busy = (a >> 8 & 0xFF) * b.first_weight + (z >> 8 & 0xFF) * b.last_weight;
-    busy = (busy + (m >> 8 & 0xFF) * b.only_middle_weight + 128) >> 8;
-    busy = busy > 255 ? 255 : busy == 0 ? 1 : busy;
-    uint32_t count = (a >> 24) + (b.more > 0 ? z >> 24 : 0) + (b.more > 1 ? m >> 24 : 0);
-    *out = (draw_cell){(uint8_t)a, (uint8_t)busy, (uint8_t)(count > 1 ? CELL_MORE : 0), 255};
-    return true;
-}
-
-/* Several bins, or bins of several classes. */
+/* Many bins, or some with severity. */
 static void reduce_column(const bin_map *m, const cache_cell *bins, bin_range b, column_sum *c)
 {
     add_bin(c, bins[b.first], b.first_weight);
@@ -236,36 +207,36 @@ static void reduce_column(const bin_map *m, const cache_cell *bins, bin_range b,
     }
 }
 
-static uint8_t reduce_hard(raster_store *store, const gather *k, uint32_t i, draw_cell *out)
+static uint8_t reduce_hard(reduce_job *job, const bin_map *m, uint32_t i)
 {
-    const bin_map *m = k->job->g->map;
     column_sum c = {.klass = 255};
-    reduce_column(m, k->bins, m->ranges[i], &c);
-    *out = c.klass != 255 ? cell_of(&c) : (draw_cell){CELL_EMPTY, 0, 0, 255};
+    reduce_column(m, job->bins, m->ranges[i], &c);
+    job->cells[i] = c.klass != 255 ? cell_of(&c) : (draw_cell){CELL_EMPTY, 0, 0, 255};
     if (c.mixed) {
-        store->mixed[store->n_mixed++] = i;
+        job->mixed[job->n_mixed++] = i;
     }
     return c.severity;
 }
 
-static void reduce(scene *s, const gather *k, row_raster *out)
+/* A mark stands where severity begins. */
+static void reduce(scene *s, const gather *k, row_raster *out, reduce_job *job)
 {
-    const bin_range *ranges = k->job->g->map->ranges;
-    const cache_cell *bins = k->bins;
+    const bin_map *m = k->job->g->map;
     raster_store *store = &s->rasters;
-    draw_cell *cells = out->cells;
-    uint32_t n = out->n;
-    store->n_mixed = 0;
-    VEC_RESERVE(store->mixed, store->cap_mixed, n);
+    VEC_RESERVE(store->mixed, store->cap_mixed, out->n);
+    VEC_RESERVE(store->hard, store->cap_hard, out->n);
+    *job = (reduce_job){.ranges = m->ranges, .bins = k->bins, .n = out->n, .middle_weight = m->middle_weight};
+    job->cells = out->cells;
+    job->mixed = store->mixed;
+    job->hard = store->hard;
+    reduce_columns(job, m->plan);
     uint8_t before = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (reduce_simple(bins, ranges[i], &cells[i])) {
-            before = 0;
-            continue;
-        }
-        uint8_t severity = reduce_hard(store, k, i, &cells[i]);
+    for (size_t n = 0; n < job->n_hard; n++) {
+        uint32_t i = job->hard[n];
+        before = n > 0 && job->hard[n - 1] + 1 == i ? before : 0;
+        uint8_t severity = reduce_hard(job, m, i);
         if (severity > before) {
-            add_mark(s, out, i, severity); /* where it begins */
+            add_mark(s, out, i, severity);
         }
         before = severity;
     }
@@ -298,12 +269,11 @@ static void add_planes(const gather *k, uint32_t bin, uint32_t weight, uint32_t 
 }
 
 /* Where bins of different classes meet in one column, the largest bin need not tell the largest class. */
-static void settle_classes(scene *s, const gather *k, row_raster *out)
+static void settle_classes(const gather *k, const reduce_job *columns, row_raster *out)
 {
     const bin_map *m = k->job->g->map;
-    const raster_store *store = &s->rasters;
-    for (size_t n = 0; n < store->n_mixed; n++) {
-        uint32_t i = store->mixed[n];
+    for (size_t n = 0; n < columns->n_mixed; n++) {
+        uint32_t i = columns->mixed[n];
         uint32_t shares[CLASS_COUNT] = {0};
         bin_range b = m->ranges[i];
         for (uint32_t j = b.first; j <= last_bin(b); j++) {
@@ -334,7 +304,7 @@ void raster_tiles(scene *s, const tile_job *job)
 {
     raster_store *store = &s->rasters;
     uint32_t n = job->g->map->n_bins;
-    VEC_RESERVE(store->gather, store->cap_gather, n);
+    VEC_RESERVE(store->gather, store->cap_gather, n + REDUCE_SLACK);
     VEC_RESERVE(store->coarse, store->cap_coarse, n);
     gather k = {.s = s, .job = job, .bins = store->gather, .coarse = store->coarse};
     /* A row of one track fills its bins tile by tile; only those before the run's start are left to be cleared. */
@@ -346,9 +316,10 @@ void raster_tiles(scene *s, const tile_job *job)
     for (uint32_t i = 0; i < job->n_rows; i++) {
         gather_row(&k, i);
     }
-    reduce(s, &k, job->out);
+    reduce_job columns;
+    reduce(s, &k, job->out, &columns);
     if (job->n_rows == 1 && s->src.strictness < 1.42) {
-        settle_classes(s, &k, job->out);
+        settle_classes(&k, &columns, job->out);
     }
     if (k.any_coarse) {
         flag_coarse(&k, job->out);
