@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/status.h"
+#include "store/deflate.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw chunks hold little-endian numbers");
 
@@ -21,6 +22,7 @@ void codec_deinit(codec *c)
     if (c->inflate) {
         libdeflate_free_decompressor(c->inflate);
     }
+    deflater_destroy(&c->runs);
     free(c->planes);
     free(c->packed);
     *c = (codec){0};
@@ -141,9 +143,8 @@ size_t codec_pack(codec *c, const void *data, size_t n, size_t size)
 {
     size_t bytes = n * size;
     const void *in = data;
-    if (!c->deflate) {
-        c->deflate = libdeflate_alloc_compressor(1);
-        MAREY_ASSERT(c->deflate != NULL);
+    if (!c->runs) {
+        c->runs = deflater_create();
     }
     if (size > 1) {
         VEC_RESERVE(c->planes, c->cap_planes, bytes);
@@ -151,7 +152,15 @@ size_t codec_pack(codec *c, const void *data, size_t n, size_t size)
         in = c->planes;
     }
     VEC_RESERVE(c->packed, c->cap_packed, codec_bound(bytes));
-    size_t length = libdeflate_zlib_compress(c->deflate, in, bytes, c->packed, c->cap_packed);
+    /* Room that depends on nothing but the input, so that equal inputs give equal files. */
+    size_t length = deflate_zlib(c->runs, in, bytes, c->packed, bytes + DEFLATE_SLACK);
+    if (length == 0) { /* hardly anything repeats, and libdeflate knows how to store bytes as they are */
+        if (!c->deflate) {
+            c->deflate = libdeflate_alloc_compressor(1);
+            MAREY_ASSERT(c->deflate != NULL);
+        }
+        length = libdeflate_zlib_compress(c->deflate, in, bytes, c->packed, c->cap_packed);
+    }
     MAREY_ASSERT(length > 0);
     return length;
 }

@@ -1,5 +1,5 @@
 /*
- * Chunks outside HDF5: byte shuffle and zlib streams by libdeflate, the same bytes that HDF5's own filters make.
+ * Chunks outside HDF5: byte shuffle and zlib streams, as HDF5's own filters read and write them.
  * Thread: one at a time per codec.
  */
 #ifndef MAREY_STORE_CODEC_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 typedef struct codec {
+    struct deflater *runs;
     struct libdeflate_compressor *deflate;
     struct libdeflate_decompressor *inflate;
     uint8_t *planes; /* shuffled bytes */

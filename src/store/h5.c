@@ -67,14 +67,20 @@ static hid_t text_type(size_t n)
     return t;
 }
 
-static bool put_attribute(hid_t object, const char *name, hid_t type, const void *value)
+static bool put_in_space(hid_t object, const char *name, hid_t type, hid_t space, const void *value)
 {
-    hid_t space = H5Screate(H5S_SCALAR);
     hid_t a = type < 0 ? -1 : H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = a >= 0 && H5Awrite(a, type, value) >= 0;
     if (a >= 0) {
         (void)H5Aclose(a);
     }
+    return ok;
+}
+
+static bool put_attribute(hid_t object, const char *name, hid_t type, const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    bool ok = put_in_space(object, name, type, space, value);
     (void)H5Sclose(space);
     return ok;
 }
@@ -87,6 +93,34 @@ bool h5_put_text(hid_t object, const char *name, const char *text)
         (void)H5Tclose(t);
     }
     return ok;
+}
+
+bool h5_texts_put(h5_texts *t, hid_t object, const char *name, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    if (n >= H5_TEXTS) {
+        return h5_put_text(object, name, text);
+    }
+    if (t->space == 0) {
+        t->space = H5Screate(H5S_SCALAR);
+    }
+    if (t->types[n] == 0) {
+        t->types[n] = text_type(n);
+    }
+    return put_in_space(object, name, t->types[n], t->space, text);
+}
+
+void h5_texts_deinit(h5_texts *t)
+{
+    for (size_t i = 0; i < H5_TEXTS; i++) {
+        if (t->types[i] > 0) {
+            (void)H5Tclose(t->types[i]);
+        }
+    }
+    if (t->space > 0) {
+        (void)H5Sclose(t->space);
+    }
+    *t = (h5_texts){0};
 }
 
 bool h5_put_i64(hid_t object, const char *name, int64_t value)

@@ -74,7 +74,8 @@ static const char INTRODUCTION[] =
     "\n"
     "A marey file is plain HDF5 (any version from 1.10 on reads it). The root has the attributes `format` = "
     "\"marey\",\n"
-    "`version` = \"1.0\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `clock_pivot_ns`, `view_start_ns`,\n"
+    "`version` = \"1.0\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `clock_pivot_ns`, "
+    "`view_start_ns`,\n"
     "`view_end_ns` (where the bulk of the events lies), `n_events`, `n_links`, `n_collectives`, `n_samples`,\n"
     "`n_metrics`. Every "
     "dataset has the attributes `unit` and `meaning`. A reader accepts any file of its\n"
@@ -90,7 +91,8 @@ static const char INTRODUCTION[] =
     "  first of these blocks.\n"
     "- `string id` values index `/model/strings`: string i is `bytes[start[i] : start[i + 1] - 1]`.\n"
     "- Datasets named hint only speed up reading; each is guarded by a checksum, and a file without them is complete.\n"
-    "- Chunks are byte-shuffled and deflated with the filters that every HDF5 has.\n"
+    "- Chunks are byte-shuffled and deflated with the filters that every HDF5 has. Tables of at most 1 KiB are "
+    "compact.\n"
     "\n";
 
 static const char TILES[] = "## Tiles\n"

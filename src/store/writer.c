@@ -245,6 +245,7 @@ void store_writer_destroy(store_writer **ww)
         (void)unlink(w->aside);
     }
     free_benches(w->benches);
+    out_deinit(w);
     for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0]; i++) {
         free(w->rooms[i].bytes);
     }
@@ -500,6 +501,7 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 1));
     MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->dict.templates, 0));
     MAREY_TRY(out_finish(w));
+    MAREY_TRY(writer_put_scalars(w, m));
     close_file(w);
     if (w->record.error != 0) {
         status =

@@ -17,10 +17,13 @@ enum {
     ARGS_BLOCK_LIMIT = 64 << 20 /* bytes of argument text after which a block is closed early */
 };
 
-/* A dataset that grows; opened at its first use. */
+/* A dataset that grows. */
 typedef struct out_dataset {
-    hid_t id; /* 0: not created */
-    uint64_t n;
+    hid_t id;        /* 0: not created */
+    uint64_t n;      /* rows appended so far */
+    uint64_t n_made; /* rows that the dataset has in the file */
+    uint8_t *held;   /* rows that wait for the dataset to be created */
+    size_t cap_held;
 } out_dataset;
 
 typedef struct chunk_hint {
@@ -75,6 +78,8 @@ struct store_writer {
     vfd_record record;
     hid_t file;
     out_dataset out[SCHEMA_COUNT];
+    hid_t header_list, empty_list, link_list; /* property lists, made at their first use; 0 before */
+    h5_texts texts;
     args_dict dict;
 
     pthread_mutex_t directory; /* one group at a time appends its directory */
@@ -125,12 +130,16 @@ marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_
 /** Pack and write one chunk of `n` elements at chunk index `index`. Thread: any. */
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        chunk_hint *hint);
-/** Create what is missing, trim the chunked datasets to `rows`. */
+/** Create what is not created yet, with the rows that are held. */
 marey_status out_finish(store_writer *w);
+/** Free what is held. */
+void out_deinit(store_writer *w);
 uint32_t writer_string(store_writer *w, const char *s);
 
 /* writer_model.c */
 marey_status writer_put_model(store_writer *w, const trace_model *m);
+/** The attributes of /model, which is there when its datasets are. */
+marey_status writer_put_scalars(store_writer *w, const trace_model *m);
 
 /* writer_side.c */
 marey_status writer_put_links(store_writer *w);

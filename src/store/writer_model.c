@@ -107,9 +107,11 @@ marey_status writer_put_model(store_writer *w, const trace_model *m)
     if (status == MAREY_OK) {
         status = put_members(w, m);
     }
-    if (status != MAREY_OK) {
-        return status;
-    }
+    return status;
+}
+
+marey_status writer_put_scalars(store_writer *w, const trace_model *m)
+{
     h5_enter();
     bool ok = put_scalars(w, m);
     h5_leave();
