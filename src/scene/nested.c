@@ -103,6 +103,15 @@ static void draw_part(scene *s, rect strip, double x0, double x1, rgba c)
     }
 }
 
+/* No moment has all ranks in it: a fill would paint time in which most of them do something else. A line says from
+ * where to where they do it. */
+static void draw_scattered(scene *s, const nested_band *b, rect strip, rgba c)
+{
+    float h = fmaxf(1, px(s, 1.5));
+    rect line = {strip.x, floorf(strip.y + (strip.h - h) / 2), strip.w, h};
+    draw_part(s, line, b->x[NESTED_START_MIN], b->x[NESTED_END_MAX], c);
+}
+
 /* Over each other the outer two come to 40 % and 64 %; where all ranks are in it, a frame of full strength at the
  * row's floor says so: what runs there is told by the strips. */
 static void draw_nested(scene *s, const nested_band *b, double strength)
@@ -110,6 +119,10 @@ static void draw_nested(scene *s, const nested_band *b, double strength)
     rect strip = row_strip_rect(s, &s->tree.rows[s->first_visible + b->row]);
     rgba c = s->t->data[b->klass % PALETTE_SIZE];
     rgba pale = rgba_with_alpha(c, (uint8_t)(OUTER_ALPHA * strength));
+    if (b->x[NESTED_START_MAX] > b->x[NESTED_END_MIN]) {
+        draw_scattered(s, b, strip, pale);
+        return;
+    }
     draw_part(s, strip, b->x[NESTED_START_MIN], b->x[NESTED_END_MAX], pale);
     draw_part(s, strip, b->x[NESTED_START_MEAN], b->x[NESTED_END_MEAN], pale);
     float floor_h = fmaxf(1, px(s, 2));
