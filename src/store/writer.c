@@ -75,6 +75,32 @@ void room_give(store_writer *w, text_room room)
     free(room.bytes);
 }
 
+void *spare_take(store_writer *w, spares *s, size_t bytes)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    void *job = s->n > 0 ? s->jobs[--s->n] : NULL;
+    (void)pthread_mutex_unlock(&w->lock);
+    return job ? job : mem_alloc(bytes);
+}
+
+void spare_give(store_writer *w, spares *s, void *job)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    if (s->n < MOST_SPARE) {
+        s->jobs[s->n++] = job;
+        job = NULL;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    free(job);
+}
+
+static void free_spares(spares *s)
+{
+    while (s->n > 0) {
+        free(s->jobs[--s->n]);
+    }
+}
+
 void writer_run(store_writer *w, pool_fn fn, void *ctx)
 {
     (void)pthread_mutex_lock(&w->lock);
@@ -245,6 +271,8 @@ void store_writer_destroy(store_writer **ww)
         (void)unlink(w->aside);
     }
     free_benches(w->benches);
+    free_spares(&w->spare_blocks);
+    free_spares(&w->spare_tiles);
     out_deinit(w);
     for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0]; i++) {
         free(w->rooms[i].bytes);

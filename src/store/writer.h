@@ -72,6 +72,13 @@ typedef struct text_room {
     size_t cap;
 } text_room;
 
+/* Memory of finished jobs of one kind, for the next of them. */
+enum { MOST_SPARE = 4 };
+typedef struct spares {
+    void *jobs[MOST_SPARE];
+    unsigned n;
+} spares;
+
 struct store_writer {
     char *path, *aside;
     store_options options;
@@ -88,6 +95,7 @@ struct store_writer {
     unsigned n_jobs, max_jobs;
     bench *benches;
     text_room rooms[4]; /* freed by jobs, taken by groups */
+    spares spare_blocks, spare_tiles;
     marey_status failed;
     diag diag; /* messages of jobs */
     out_group *groups;
@@ -120,6 +128,9 @@ bench *bench_take(store_writer *w);
 void bench_give(store_writer *w, bench *b);
 text_room room_take(store_writer *w);
 void room_give(store_writer *w, text_room room);
+/** Memory of `bytes`, the same for all jobs of a kind. */
+void *spare_take(store_writer *w, spares *s, size_t bytes);
+void spare_give(store_writer *w, spares *s, void *job);
 /** Run `fn` on a worker, or here where there is none or too much waits. It must end with writer_job_done(). */
 void writer_run(store_writer *w, pool_fn fn, void *ctx);
 void writer_job_done(store_writer *w);

@@ -127,7 +127,7 @@ static void run_block(void *ctx)
     room_give(w, j->args);
     free(j->args_at);
     free(j->args_len);
-    free(j);
+    spare_give(w, &w->spare_blocks, j);
     writer_job_done(w);
 }
 
@@ -153,7 +153,7 @@ static void run_tile(void *ctx)
         (void)pthread_mutex_unlock(&w->lock);
     }
     bench_give(w, b);
-    free(j);
+    spare_give(w, &w->spare_tiles, j);
     writer_job_done(w);
 }
 
@@ -171,7 +171,7 @@ static marey_status take_tile(void *ctx, const tile_key *key, uint64_t n_cols, c
     marey_status status = w->failed;
     (void)pthread_mutex_unlock(&w->lock);
     if (cells && status == MAREY_OK) {
-        tile_job *j = mem_alloc(sizeof *j);
+        tile_job *j = spare_take(w, &w->spare_tiles, sizeof *j);
         j->w = w;
         j->tile = tile;
         j->r = key->r;
@@ -338,7 +338,7 @@ static void fill_columns(store_group *g, block_job *j)
 
 static block_job *make_job(store_group *g, uint32_t block)
 {
-    block_job *j = mem_alloc(sizeof *j);
+    block_job *j = spare_take(g->w, &g->w->spare_blocks, sizeof *j);
     j->w = g->w;
     j->block = block;
     j->n = g->n;

@@ -10,11 +10,17 @@
 
 enum { NAME_BYTES = 4096, MAX_SCOPES = 64, MAX_WORDS = 512, RULES_BYTES = 1 << 20 };
 
-/* A pattern of one rule. `need` is a set of hashed letter pairs that a matching name must contain: it turns most
- * patterns away without looking at the name. */
+/* A set of hashed pairs of letters. Names of kernels have hundreds of letters, which would fill a single word. */
+enum { PAIR_WORDS = 8 };
+typedef struct pair_set {
+    uint64_t words[PAIR_WORDS];
+} pair_set;
+
+/* A pattern of one rule. `need` holds the pairs that a matching name must contain: it turns most patterns away without
+ * looking at the name. */
 typedef struct pattern {
     const char *text; /* lower case */
-    uint64_t need;
+    pair_set need;
     uint32_t category; /* NO_ID: sets the mark */
     uint8_t scope;
     uint8_t mark;
@@ -46,19 +52,28 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static uint64_t pair_bit(char a, char b)
+static void add_pair(pair_set *set, char a, char b)
 {
-    uint32_t x = (uint32_t)(unsigned char)a * 31U + (uint32_t)(unsigned char)b * 7U;
-    return UINT64_C(1) << ((x ^ (x >> 6)) & 63U);
+    uint32_t x = ((uint32_t)(unsigned char)a << 8 | (uint32_t)(unsigned char)b) * 2654435761U;
+    set->words[x >> 29] |= UINT64_C(1) << (x >> 23 & 63U);
 }
 
-static uint64_t pairs_of_name(const char *s, size_t n)
+static bool has_pairs(const pair_set *need, const pair_set *have)
 {
-    uint64_t bits = 0;
-    for (size_t i = 1; i < n; i++) {
-        bits |= pair_bit(s[i - 1], s[i]);
+    uint64_t lacking = 0;
+    for (unsigned i = 0; i < PAIR_WORDS; i++) {
+        lacking |= need->words[i] & ~have->words[i];
     }
-    return bits;
+    return lacking == 0;
+}
+
+static pair_set pairs_of_name(const char *s, size_t n)
+{
+    pair_set set = {0};
+    for (size_t i = 1; i < n; i++) {
+        add_pair(&set, s[i - 1], s[i]);
+    }
+    return set;
 }
 
 static bool is_wild(char c)
@@ -66,15 +81,15 @@ static bool is_wild(char c)
     return c == '*' || c == '?';
 }
 
-static uint64_t pairs_of_pattern(const char *s)
+static pair_set pairs_of_pattern(const char *s)
 {
-    uint64_t bits = 0;
+    pair_set set = {0};
     for (size_t i = 1; s[0] && s[i]; i++) {
         if (!is_wild(s[i - 1]) && !is_wild(s[i])) {
-            bits |= pair_bit(s[i - 1], s[i]);
+            add_pair(&set, s[i - 1], s[i]);
         }
     }
-    return bits;
+    return set;
 }
 
 /* `*` any run, `?` one byte. One remembered star is enough, so the cost is at most |p| * |s|. */
@@ -133,12 +148,12 @@ trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const
     for (size_t i = 0; i < r->n_scopes; i++) {
         scopes |= (uint64_t)scope_matches(r->scopes[i], src, ns) << i;
     }
-    uint64_t have = pairs_of_name(name, n);
+    pair_set have = pairs_of_name(name, n);
     trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
     for (size_t i = 0; i < r->n_patterns; i++) {
         const pattern *p = &r->patterns[i];
         bool open = p->category == NO_ID ? m.mark == MARK_NONE : m.category == NO_ID;
-        if (!open || !(scopes >> p->scope & 1U) || (p->need & ~have) != 0 ||
+        if (!open || !(scopes >> p->scope & 1U) || !has_pairs(&p->need, &have) ||
             !glob(p->text, p->text + strlen(p->text), name, name + n)) {
             continue;
         }
