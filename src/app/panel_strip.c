@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "app/panels_internal.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { MAX_COLUMN_DP = 72 };
+static const int64_t STILL_NS = 100000000;
 
 /* ---- what is wanted, and the sums ---- */
 
@@ -84,6 +86,29 @@ static void note_classes(panels *p)
     }
 }
 
+/* A hand that drags the view would begin sums in every frame; without a window nobody drags. */
+static bool is_still(panels *p, const strip_job *j)
+{
+    rank_window now = {j->is_step ? j->step : j->t0_ns, j->is_step ? j->step : j->t1_ns};
+    bool same = now.t0_ns == p->strip_still.t0_ns && now.t1_ns == p->strip_still.t1_ns;
+    int64_t clock = clock_now_ns();
+    p->strip_still = now;
+    bool under_way = work_is_busy(&p->summing) && is_same(p->summing.job, j);
+    if (under_way || is_same(p->strip, j) || !p->strip || !p->session->wake) {
+        p->strip_due_ns = 0;
+        return true;
+    }
+    if (!same || p->strip_due_ns == 0) {
+        p->strip_due_ns = clock + STILL_NS;
+    }
+    if (clock < p->strip_due_ns) {
+        work_cancel(&p->summing);
+        return false;
+    }
+    p->strip_due_ns = 0;
+    return true;
+}
+
 /* While the view moves nothing is asked for: the sums of its goal come soon enough. */
 void strip_update(panels *p)
 {
@@ -92,10 +117,17 @@ void strip_update(panels *p)
         p->strip = done;
         note_classes(p);
     }
-    if (p->session->motion.length_ns > 0) {
+    const scene_input *in = &p->session->input;
+    bool is_shown = in->right_dp > 0 || in->bottom_dp > 0;
+    if (p->session->motion.length_ns > 0 || !is_shown) {
+        p->strip_due_ns = 0;
         return;
     }
     strip_job *j = wish(p);
+    if (!is_still(p, j)) {
+        free_strip(j);
+        return;
+    }
     if (work_is_busy(&p->summing)) {
         if (!is_same(p->summing.job, j)) {
             work_cancel(&p->summing);

@@ -114,8 +114,8 @@ void panels_destroy(panels **pp)
 
 bool panels_are_complete(const panels *p)
 {
-    return !work_is_busy(&p->diagnosing) && !work_is_busy(&p->summing) && !work_is_busy(&p->comparing) &&
-           !work_is_busy(&p->flying);
+    return p->strip_due_ns == 0 && !work_is_busy(&p->diagnosing) && !work_is_busy(&p->summing) &&
+           !work_is_busy(&p->comparing) && !work_is_busy(&p->flying);
 }
 
 void panels_settle(panels *p)
@@ -125,7 +125,9 @@ void panels_settle(panels *p)
 
 int64_t panels_deadline_ns(const panels *p)
 {
-    return p ? ui_deadline_ns(p->ui) : 0;
+    int64_t toast = p ? ui_deadline_ns(p->ui) : 0;
+    int64_t strip = p ? p->strip_due_ns : 0;
+    return toast == 0 || (strip > 0 && strip < toast) ? strip : toast;
 }
 
 /* ---- going places ---- */

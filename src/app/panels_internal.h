@@ -60,10 +60,10 @@ struct panels {
     uint32_t to_rank;    /* scroll to it once its row is there; NO_ID */
     int to_rank_tries;
 
-    strip_job *strip; /* shown; NULL */
-    bool strip_wanted_is_step;
-    int64_t strip_wanted[2];
-    uint32_t classes; /* bits of what was seen: the legend */
+    strip_job *strip;        /* shown; NULL */
+    rank_window strip_still; /* the range of the last frame; in a step, of its index */
+    int64_t strip_due_ns;    /* sums are begun then, if the view stays; 0: none are wanted */
+    uint32_t classes;        /* bits of what was seen: the legend */
 
     uint64_t selected_row; /* that the following belong to; UINT64_MAX: none */
     store_event_info selected;

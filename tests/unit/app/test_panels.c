@@ -8,6 +8,7 @@
  * - I and B take the panels away and bring them back, pixel for pixel; a narrow window has none; without panels the
  *   picture is what it was before there were any.
  * - What lies under a panel does not see the pointer.
+ * - In a window the sums of time per rank begin when the view is still; a step in view is named.
  */
 #include "cm.h"
 
@@ -237,6 +238,30 @@ static void test_covers(void **state)
     assert_false(panels_cover(f->s->panels, 700, 300));
 }
 
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static void test_sums_wait_for_a_still_view(void **state)
+{
+    fixture *f = *state;
+    f->s->wake = nothing;          /* as in a window */
+    for (int i = 1; i <= 5; i++) { /* a drag */
+        session_go(f->s, 1e6 * i, 1e6 * i + 5e6, 0);
+        assert_int_equal(session_build(f->s, NULL), MAREY_OK);
+        assert_true(panels_deadline_ns(f->s->panels) > 0);
+        assert_false(panels_are_complete(f->s->panels));
+    }
+    (void)usleep(120000);
+    assert_int_equal(session_build(f->s, NULL), MAREY_OK);
+    assert_int_equal(panels_deadline_ns(f->s->panels), 0);
+    build(f);
+    assert_true(panels_are_complete(f->s->panels));
+    assert_true(tells(f, "label \"Time in step 0\""));
+    assert_true(tells(f, "chart \"time per rank in the step\""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_selected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_switches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_covers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sums_wait_for_a_still_view, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
