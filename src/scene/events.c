@@ -155,23 +155,36 @@ static void find_carry(track_cursor *k, const block_span *span)
     k->carry_end = low;
 }
 
-static track_cursor *earliest(track_cursor *cursors, uint32_t n)
+/* The one whose event comes next, and the one after it (NULL: none). Of equals, the first. */
+static track_cursor *earliest(track_cursor *cursors, uint32_t n, const track_cursor **second)
 {
     track_cursor *best = NULL;
+    *second = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (cursors[i].has && (!best || cursors[i].next.start_ns < best->next.start_ns)) {
-            best = &cursors[i];
+        track_cursor *k = &cursors[i];
+        if (!k->has) {
+            continue;
+        }
+        if (!best || k->next.start_ns < best->next.start_ns) {
+            *second = best;
+            best = k;
+        } else if (!*second || k->next.start_ns < (*second)->next.start_ns) {
+            *second = k;
         }
     }
     return best;
 }
 
-void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
-                  double t1_ns, event_visit visit, void *ctx)
+static bool comes_before(const track_cursor *k, const track_cursor *other)
 {
-    if (!span) {
-        return;
-    }
+    return k->next.start_ns < other->next.start_ns || (k->next.start_ns == other->next.start_ns && k < other);
+}
+
+/* Inlined for each kind of visit. A track's events are taken in a row until another track's come in between. */
+static inline __attribute__((always_inline)) void visit_merged(scene *s, const block_span *span, const uint32_t *tracks,
+                                                               uint32_t n_tracks, double t0_ns, double t1_ns,
+                                                               event_visit visit, void *ctx)
+{
     track_cursor *cursors = arena_alloc(&s->scratch, n_tracks * sizeof *cursors + 1);
     for (uint32_t i = 0; i < n_tracks; i++) {
         cursors[i] = (track_cursor){.track = tracks[i]};
@@ -179,11 +192,22 @@ void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint
         cursors[i].has = cursor_step(&cursors[i], span, t0_ns);
     }
     track_cursor *k;
-    while ((k = n_tracks == 1 ? (cursors[0].has ? cursors : NULL) : earliest(cursors, n_tracks)) != NULL) {
-        if ((double)k->next.start_ns >= t1_ns || !visit(ctx, &k->next)) {
-            return;
-        }
-        k->has = cursor_step(k, span, t0_ns);
+    const track_cursor *other;
+    while ((k = earliest(cursors, n_tracks, &other)) != NULL) {
+        do {
+            if ((double)k->next.start_ns >= t1_ns || !visit(ctx, &k->next)) {
+                return;
+            }
+            k->has = cursor_step(k, span, t0_ns);
+        } while (k->has && (!other || comes_before(k, other)));
+    }
+}
+
+void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
+                  double t1_ns, event_visit visit, void *ctx)
+{
+    if (span) {
+        visit_merged(s, span, tracks, n_tracks, t0_ns, t1_ns, visit, ctx);
     }
 }
 
@@ -192,32 +216,18 @@ void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint
 void accumulator_reset(accumulator *a, uint32_t n)
 {
     if (n > a->cap) {
-        a->busy = mem_realloc_array(a->busy, n, sizeof *a->busy);
-        a->lone = mem_realloc_array(a->lone, n, sizeof *a->lone);
+        a->columns = mem_realloc_array(a->columns, n, sizeof *a->columns);
         a->share = mem_realloc_array(a->share, (size_t)n * CLASS_COUNT, sizeof *a->share);
-        a->classes = mem_realloc_array(a->classes, n, sizeof *a->classes);
-        a->count = mem_realloc_array(a->count, n, 1);
-        a->severity = mem_realloc_array(a->severity, n, 1);
-        a->flags = mem_realloc_array(a->flags, n, 1);
         a->cap = n;
     }
     a->n = n;
-    memset(a->busy, 0, n * sizeof *a->busy);
-    memset(a->classes, 0, n * sizeof *a->classes);
-    memset(a->count, 0, n);
-    memset(a->severity, 0, n);
-    memset(a->flags, 0, n);
+    memset(a->columns, 0, n * sizeof *a->columns);
 }
 
 void accumulator_deinit(accumulator *a)
 {
-    free(a->busy);
-    free(a->lone);
+    free(a->columns);
     free(a->share);
-    free(a->classes);
-    free(a->count);
-    free(a->severity);
-    free(a->flags);
     memset(a, 0, sizeof *a);
 }
 
@@ -233,23 +243,24 @@ typedef struct fold {
 
 void add_share(accumulator *a, uint32_t i, uint8_t klass, float part)
 {
+    column_sums *c = &a->columns[i];
     uint16_t bit = (uint16_t)(1U << klass);
-    uint16_t had = a->classes[i];
+    uint16_t had = c->classes;
     if (had == 0 || had == bit) {
-        a->lone[i] = (had ? a->lone[i] : 0) + part;
+        c->lone += part;
     } else {
         float *share = &a->share[(size_t)i * CLASS_COUNT];
         if ((had & (had - 1)) == 0) { /* the second class: both go to the table */
-            share[__builtin_ctz(had)] = a->lone[i];
+            share[__builtin_ctz(had)] = c->lone;
         }
         share[klass] = (had & bit ? share[klass] : 0) + part;
     }
-    a->classes[i] = had | bit;
+    c->classes = had | bit;
 }
 
 uint8_t dominant_class(const accumulator *a, uint32_t i)
 {
-    uint32_t classes = a->classes[i];
+    uint32_t classes = a->columns[i].classes;
     if ((classes & (classes - 1)) == 0) {
         return classes ? (uint8_t)__builtin_ctz(classes) : CELL_EMPTY;
     }
@@ -264,12 +275,11 @@ uint8_t dominant_class(const accumulator *a, uint32_t i)
 
 static inline void touch(accumulator *a, int64_t i, const ev *e, float part)
 {
+    column_sums *c = &a->columns[i];
     add_share(a, (uint32_t)i, e->klass, part);
-    a->count[i] = (uint8_t)(a->count[i] + (a->count[i] < 255));
+    c->count = (uint8_t)(c->count + (c->count < 255));
     uint8_t severity = e->flags & EVENT_SEVERITY;
-    if (severity > a->severity[i]) {
-        a->severity[i] = severity;
-    }
+    c->severity = severity > c->severity ? severity : c->severity;
 }
 
 /* The part of [start, end) inside column i, in columns. */
@@ -285,14 +295,14 @@ static inline float part_in(const time_grid *g, int64_t i, int64_t start_ns, int
 /* Columns that lie wholly inside the event. Most are its own: they are written straight through. */
 static void add_inner(accumulator *a, const ev *e, int64_t from, int64_t to)
 {
-    uint16_t bit = (uint16_t)(1U << e->klass);
-    uint8_t severity = e->flags & EVENT_SEVERITY;
+    uint64_t own[2]; /* as words: put together once, not once a column */
+    column_sums sums = {.lone = 1, .classes = (uint16_t)(1U << e->klass), .count = 1};
+    sums.severity = e->flags & EVENT_SEVERITY;
+    memcpy(own, &sums, sizeof own);
     for (int64_t i = from; i < to; i++) {
-        if (a->classes[i] == 0) {
-            a->classes[i] = bit;
-            a->lone[i] = 1;
-            a->count[i] = 1;
-            a->severity[i] = severity;
+        column_sums *c = &a->columns[i];
+        if (c->classes == 0) {
+            memcpy(c, own, sizeof own); /* nothing was busy here, or flagged */
         } else {
             touch(a, i, e, 1);
         }
@@ -306,7 +316,7 @@ static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
         (double)e->end_ns <= time_edge(f->g, first + 1)) { /* most events of a crowded picture */
         float part = (float)((double)(e->end_ns - e->start_ns) * f->g->inverse);
         touch(a, first, e, part);
-        a->busy[first] += part;
+        a->columns[first].busy += part;
         f->union_end_ns = e->end_ns;
         return;
     }
@@ -320,7 +330,7 @@ static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
         int64_t from = busy_from > e->start_ns ? column_of(f->g, (double)busy_from) : first;
         from = from < first ? first : from;
         for (int64_t i = from; i <= last; i++) {
-            a->busy[i] += i > from && i < last ? 1.0F : part_in(f->g, i, busy_from, e->end_ns);
+            a->columns[i].busy += i > from && i < last ? 1.0F : part_in(f->g, i, busy_from, e->end_ns);
         }
         f->union_end_ns = e->end_ns;
     }
@@ -330,7 +340,7 @@ static void note_wide(fold *f, const ev *e, int64_t first, bool begins_inside)
 {
     double width = (double)(e->end_ns - e->start_ns) * f->g->inverse;
     if (width >= 3 && begins_inside && first > 0 && f->previous_last >= first - 1) {
-        f->a->flags[first] |= CELL_EDGE;
+        f->a->columns[first].flags |= CELL_EDGE;
     }
     if (f->out && width >= f->min_wide) {
         wide_event w = {*e, 0};
@@ -360,5 +370,7 @@ void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks,
                        accumulator *a, row_raster *out, double min_wide)
 {
     fold f = {.s = s, .g = g, .a = a, .out = out, .min_wide = min_wide, .union_end_ns = INT64_MIN, .previous_last = -2};
-    visit_events(s, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
+    if (span) {
+        visit_merged(s, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
+    }
 }

@@ -127,14 +127,20 @@ typedef struct tile_slot {
     int64_t standin_bin_ns;
 } tile_slot;
 
-/* Sums per column. */
+/* What the events of a column come to. */
+typedef struct column_sums {
+    float busy;
+    float lone;       /* share of the only class, while there is one */
+    uint16_t classes; /* bit per class that touches the column */
+    uint8_t count, severity, flags;
+    uint8_t unused[3]; /* 0 */
+} column_sums;
+_Static_assert(sizeof(column_sums) == 2 * sizeof(uint64_t), "compared and copied as two words");
+
 typedef struct accumulator {
     uint32_t n, cap;
-    float *busy;
-    float *lone;       /* share of the only class, while there is one */
-    float *share;      /* [cap * CLASS_COUNT], once there are several */
-    uint16_t *classes; /* bit per class that touches the column */
-    uint8_t *count, *severity, *flags;
+    column_sums *columns;
+    float *share; /* [cap * CLASS_COUNT], once there are several classes in a column */
 } accumulator;
 
 /* A tile with so few events that it is not stored, made from them, block after block. */
@@ -359,7 +365,8 @@ void accumulator_deinit(accumulator *a);
 /** Time of one class in column i, in columns; the class must touch it. */
 static inline float share_of(const accumulator *a, uint32_t i, uint8_t klass)
 {
-    return (a->classes[i] & (a->classes[i] - 1)) == 0 ? a->lone[i] : a->share[(size_t)i * CLASS_COUNT + klass];
+    const column_sums *c = &a->columns[i];
+    return (c->classes & (c->classes - 1)) == 0 ? c->lone : a->share[(size_t)i * CLASS_COUNT + klass];
 }
 void add_share(accumulator *a, uint32_t i, uint8_t klass, float part);
 /** The class with the most time in column i; ties: the lowest; CELL_EMPTY: none. */

@@ -26,14 +26,15 @@ static bool same_key(const tile_key *a, const tile_key *b)
 static void add_sums(accumulator *to, const accumulator *from)
 {
     for (uint32_t i = 0; i < from->n; i++) {
-        for (uint32_t classes = from->classes[i]; classes; classes &= classes - 1) {
+        for (uint32_t classes = from->columns[i].classes; classes; classes &= classes - 1) {
             uint8_t k = (uint8_t)__builtin_ctz(classes);
             add_share(to, i, k, share_of(from, i, k));
         }
-        uint32_t count = (uint32_t)to->count[i] + from->count[i];
-        to->busy[i] += from->busy[i];
-        to->count[i] = (uint8_t)(count > 255 ? 255 : count);
-        to->severity[i] = to->severity[i] > from->severity[i] ? to->severity[i] : from->severity[i];
+        uint32_t count = (uint32_t)to->columns[i].count + from->columns[i].count;
+        to->columns[i].busy += from->columns[i].busy;
+        to->columns[i].count = (uint8_t)(count > 255 ? 255 : count);
+        to->columns[i].severity =
+            to->columns[i].severity > from->columns[i].severity ? to->columns[i].severity : from->columns[i].severity;
     }
 }
 
@@ -53,7 +54,7 @@ static void make_ranks(scene *s, made_tile *t, const block_span *span, const tim
         accumulate_events(s, span, s->device_tracks + from, to - from, grid, one, NULL, 0);
         add_sums(&t->sums[k / per_row], one);
         for (uint32_t i = 0; t->rank_busy && i < grid->n; i++) {
-            t->rank_busy[(size_t)k * grid->n + i] += one->busy[i];
+            t->rank_busy[(size_t)k * grid->n + i] += one->columns[i].busy;
         }
     }
 }
@@ -131,11 +132,11 @@ static void finish(const scene *s, made_tile *t)
         const accumulator *a = &t->sums[r];
         float scale = 255 / capacity_of(s, &t->key, r);
         for (uint32_t i = 0; i < n; i++) {
-            float busy = a->busy[i] * scale + 0.5F;
+            float busy = a->columns[i].busy * scale + 0.5F;
             uint8_t share = busy >= 255 ? 255 : busy < 1 ? 1 : (uint8_t)busy;
             cache_cell none = {255, 0, 0, 0};
-            cache_cell some = {dominant_class(a, i), share, a->severity[i], a->count[i]};
-            t->cells[(size_t)r * n + i] = a->classes[i] != 0 ? some : none;
+            cache_cell some = {dominant_class(a, i), share, a->columns[i].severity, a->columns[i].count};
+            t->cells[(size_t)r * n + i] = a->columns[i].classes != 0 ? some : none;
         }
     }
     if (t->rank_busy) {

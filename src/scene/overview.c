@@ -108,12 +108,12 @@ static void sum_events(summing *k, uint32_t group, const store_group_info *g, do
         accumulator_reset(acc, grid.n);
         accumulate_events(s, span, s->device_tracks + first, n, &grid, acc, NULL, 0);
         for (uint32_t c = 0; c < grid.n; c++) {
-            for (uint32_t classes = acc->classes[c]; classes; classes &= classes - 1) {
+            for (uint32_t classes = acc->columns[c].classes; classes; classes &= classes - 1) {
                 uint8_t p = (uint8_t)__builtin_ctz(classes);
                 spread(k, time_edge(&grid, c), grid.step_ns, p, share_of(acc, c, p));
             }
             uint8_t *severity = &k->severity[a + (int64_t)c];
-            *severity = *severity > acc->severity[c] ? *severity : acc->severity[c];
+            *severity = *severity > acc->columns[c].severity ? *severity : acc->columns[c].severity;
         }
     }
 }

@@ -140,22 +140,41 @@ void add_mark(scene *s, row_raster *r, uint32_t x, uint8_t severity)
 
 /* ------------------------------------------------------------------ from events */
 
+static draw_cell finished_cell(const accumulator *a, uint32_t i)
+{
+    const column_sums *c = &a->columns[i];
+    float share = c->busy * 255 + 0.5F;
+    uint8_t occupancy = share >= 255 ? 255 : share < 1 ? 1 : (uint8_t)share;
+    uint8_t flags = (uint8_t)(c->flags | (c->count > 1 ? CELL_MORE : 0) | (c->severity > 0 ? CELL_SEVERE : 0));
+    return (draw_cell){dominant_class(a, i), occupancy, flags, 255};
+}
+
+static inline bool are_alike(const column_sums *a, const column_sums *b)
+{
+    uint64_t x[2];
+    uint64_t y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
+/* Neighbours inside one event are alike: their cell is the one before. */
 static void finish_cells(scene *s, const accumulator *a, row_raster *out)
 {
+    static const column_sums nothing = {0};
+    const column_sums *before = &nothing;
+    draw_cell cell = {CELL_EMPTY, 0, 0, 255};
     for (uint32_t i = 0; i < a->n; i++) {
-        if (a->classes[i] == 0) {
-            continue;
-        }
-        float share = a->busy[i] * 255 + 0.5F;
-        draw_cell c = {dominant_class(a, i), share >= 255 ? 255 : share < 1 ? 1 : (uint8_t)share, a->flags[i], 255};
-        c.flags |= a->count[i] > 1 ? CELL_MORE : 0;
-        if (a->severity[i] > 0) {
-            c.flags |= CELL_SEVERE;
-            if (i == 0 || a->severity[i] > a->severity[i - 1]) {
-                add_mark(s, out, i, a->severity[i]); /* where it begins: one event, one mark */
+        const column_sums *c = &a->columns[i];
+        bool alike = are_alike(c, before) && (c->classes & (c->classes - 1)) == 0;
+        if (!alike) {
+            cell = c->classes ? finished_cell(a, i) : (draw_cell){CELL_EMPTY, 0, 0, 255};
+            if (c->severity > before->severity) {
+                add_mark(s, out, i, c->severity); /* where it begins: one event, one mark */
             }
         }
-        out->cells[i] = c;
+        out->cells[i] = cell;
+        before = c;
     }
 }
 
@@ -196,9 +215,10 @@ static void raster_job(scene *s, tile_job *job)
         raster_tiles(s, job);
         return;
     }
-    clear_cells(job->out);
     if (job->g) {
         raster_events(s, job);
+    } else {
+        clear_cells(job->out);
     }
 }
 
