@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const double WHEEL_DP = 60;
+static const double KEPT_DP = 40; /* of what was seen, after a page */
 
 bool ui_inside(rect r, double x, double y)
 {
@@ -183,6 +184,29 @@ static bool is_editing_key(const char *key)
     return is_one_of(name, words, sizeof words / sizeof *words) || strcmp(key, "Ctrl+A") == 0;
 }
 
+/* What has no use for these keys leaves them to the scroll area that it lies in. */
+static bool scroll_by_key(ui *u, uint32_t box, const char *name)
+{
+    static const char *const words[] = {"Page up", "Page down", "Home", "End"};
+    if (!is_one_of(name, words, sizeof words / sizeof *words)) {
+        return false;
+    }
+    for (uint32_t p = u->boxes[box].parent; p != UI_NONE; p = u->boxes[p].parent) {
+        ui_state *s = ui_state_at(u, p);
+        if ((u->boxes[p].style.flags & UI_SCROLL) == 0 || s->max_scroll_dp <= 0) {
+            continue;
+        }
+        double page = fmax(s->view_dp - KEPT_DP, 1);
+        double to = strcmp(name, "Home") == 0      ? 0
+                    : strcmp(name, "End") == 0     ? s->max_scroll_dp
+                    : strcmp(name, "Page up") == 0 ? s->scroll_dp - page
+                                                   : s->scroll_dp + page;
+        s->scroll_dp = fmin(fmax(to, 0), s->max_scroll_dp);
+        return true;
+    }
+    return false;
+}
+
 static bool key(ui *u, const char *name)
 {
     uint32_t box = ui_find(u, u->focus);
@@ -207,6 +231,9 @@ static bool key(ui *u, const char *name)
     }
     if ((flags & UI_CLICK) && strcmp(name, "Enter") == 0) {
         ui_state_at(u, box)->clicked = true;
+        return true;
+    }
+    if (scroll_by_key(u, box, name)) {
         return true;
     }
     if (strcmp(name, "Up") == 0 || strcmp(name, "Down") == 0) {

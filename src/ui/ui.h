@@ -15,7 +15,8 @@
  * whole pixel. All strings are UTF-8 and copied.
  *
  * Keyboard: Tab and Shift+Tab walk through what can have the focus, in the order of description; Enter and Space do
- * what a click does; lists take the arrows; Escape gives the focus back. The focus is drawn when a key moved it.
+ * what a click does; lists take the arrows, Page up and down scroll
+ * the area that holds the focus; Escape gives the focus back. The focus is drawn when a key moved it.
  *
  * Thread: the drawing thread. Owner: the caller.
  */

@@ -204,6 +204,45 @@ static void test_keyboard(void **state)
     assert_false(stand_sign(s, ' '));
 }
 
+static void describe_scrolled(stand *s)
+{
+    stand_begin(s);
+    ui_style style = {.flags = UI_OPAQUE};
+    (void)ui_root(s->u, "side", (rect){0, 0, 200, 100}, LAYER_PANELS, &style);
+    (void)ui_scroll_area(s->u, "content");
+    (void)ui_button(s->u, "a", "Alpha");
+    ui_space(s->u, 300);
+    (void)ui_button(s->u, "b", "Beta");
+    ui_pop(s->u);
+    ui_pop(s->u);
+    stand_end(s);
+}
+
+static void test_scroll_area(void **state)
+{
+    stand *s = *state;
+    describe_scrolled(s);
+    assert_true(stand_wheel(s, 50, 50, -1));
+    describe_scrolled(s);
+    assert_int_equal(stand_rect(s, "button", "Alpha").y, -60);
+    assert_true(stand_key(s, "Tab")); /* the focus is brought into view */
+    describe_scrolled(s);
+    describe_scrolled(s);
+    assert_int_equal(stand_rect(s, "button", "Alpha").y, 0);
+    assert_true(stand_key(s, "Page down"));
+    describe_scrolled(s);
+    assert_int_equal(stand_rect(s, "button", "Alpha").y, -60);
+    assert_true(stand_key(s, "End"));
+    describe_scrolled(s);
+    rect last = stand_rect(s, "button", "Beta");
+    assert_int_equal(last.y + last.h, 100);
+    assert_true(stand_key(s, "Home"));
+    describe_scrolled(s);
+    assert_int_equal(stand_rect(s, "button", "Alpha").y, 0);
+    assert_true(stand_click(s, 50, 10));
+    assert_false(stand_wheel(s, 500, 50, -1));
+}
+
 static void test_focus_ends_with_its_box(void **state)
 {
     stand *s = *state;
@@ -288,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_same_description_same_tree, stand_up, stand_down),
         cmocka_unit_test_setup_teardown(test_clicks, stand_up, stand_down),
         cmocka_unit_test_setup_teardown(test_keyboard, stand_up, stand_down),
+        cmocka_unit_test_setup_teardown(test_scroll_area, stand_up, stand_down),
         cmocka_unit_test_setup_teardown(test_focus_ends_with_its_box, stand_up, stand_down),
         cmocka_unit_test_setup_teardown(test_double_names_are_named, stand_up, stand_down),
         cmocka_unit_test_setup_teardown(test_field, stand_up, stand_down),
