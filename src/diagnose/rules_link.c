@@ -161,7 +161,8 @@ static void add_slow_way(const rule_state *s, const way_list *l, size_t i)
     time_format(u.mean_ns, more, sizeof more);
     finding_say(g, f, "Transfers between %s and %s take %.1f times as long as over %u like links%s, %s more per step.",
                 rank_name(g, w->a), rank_name(g, w->b), ratio, w->n_peers, steps_phrase(g, &u, steps), more);
-    what_if_add(g, excess_saved(&l->e, i, &u), "the delay between %s and %s", rank_name(g, w->a), rank_name(g, w->b));
+    what_if_add_in(g, &u, excess_saved(&l->e, i, &u), "the delay between %s and %s", rank_name(g, w->a),
+                   rank_name(g, w->b));
 }
 
 static void explain_links(rule_state *s, const excess *e)
@@ -395,7 +396,7 @@ static void add_slow_group(const rule_state *s, const group_excess *x, uint32_t 
                : "The collectives of the ring from %s to %s take %.1f times as long as in %u like groups%s, %s "
                  "more per step; one of its links is slow.",
         rank_name(g, ranks[0]), rank_name(g, ranks[n - 1]), ratio, x->n_peers[group], steps_phrase(g, &u, steps), more);
-    what_if_add(g, excess_saved(&x->e, group, &u), "the delay in group %s", c->name);
+    what_if_add_in(g, &u, excess_saved(&x->e, group, &u), "the delay in group %s", c->name);
     free(ranks);
 }
 

@@ -206,15 +206,17 @@ static void add_slow_rank(const rule_state *s, const suspect *u, bool is_first)
     if (is_first) {
         double ratio = 0;
         uint32_t name = slowest_operator(s, u->rank, &ratio);
-        if (name != NO_ID && ratio > 1) {
+        if (name != NO_ID && ratio > 1 && u->f.n == g->data.n_steps) {
             (void)snprintf(tail, sizeof tail, "; most of it in %.80s (%.2f times its peers' time)",
                            g->model->names[name].text, ratio);
+        } else if (name != NO_ID && ratio > 1) { /* the sums are of the whole run: their ratio says nothing of a part */
+            (void)snprintf(tail, sizeof tail, "; most of it in %.80s", g->model->names[name].text);
         }
     }
     finding_say(g, f, "%s computes %.2f times as long as its peers%s, %s more per step%s.", rank_name(g, u->rank),
                 base > 0 ? own / base : 0, steps_phrase(g, &u->f, steps), excess_text, tail);
-    what_if_add(g, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->compute, u->rank, &u->f)), "%s",
-                rank_name(g, u->rank));
+    what_if_add_in(g, &u->f, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->compute, u->rank, &u->f)), "%s",
+                   rank_name(g, u->rank));
 }
 
 static void add_stall(const rule_state *s, const suspect *u)
@@ -268,8 +270,8 @@ static void add_launch_bound(const rule_state *s, const suspect *u)
     }
     finding_say(g, f, "%s is idle between its kernels for %s of a step%s%s.", rank_name(g, u->rank), idle,
                 steps_phrase(g, &u->f, steps), why);
-    what_if_add(g, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->launch, u->rank, &u->f)), "late launches of %s",
-                rank_name(g, u->rank));
+    what_if_add_in(g, &u->f, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->launch, u->rank, &u->f)),
+                   "late launches of %s", rank_name(g, u->rank));
 }
 
 /* How much of each step's length over other steps the worst rank's excess explains. */

@@ -92,7 +92,7 @@ static void add_imbalance(rule_state *s, const excess *e, uint32_t stage)
                 (int)f->stage, ratio, steps_phrase(g, &u, steps), more);
     int64_t saved = slack_limit(s, &u, f->ranks, f->n_ranks, excess_saved(e, stage, &u));
     finding_number_add(f, "saved_ns", (double)saved);
-    what_if_add(g, saved, "the excess of stage %d", (int)f->stage);
+    what_if_add_in(g, &u, saved, "the excess of stage %d", (int)f->stage);
 }
 
 /* ------------------------------------------------------------------ bubble */

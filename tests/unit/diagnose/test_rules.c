@@ -102,14 +102,29 @@ static void a_tenth_slower(void **state)
     release(&m);
 }
 
-/* It is slow in one step only: that step is named. */
+/* It is slow in one step only: that step is named, and what the run would take without it is told of that step. */
 static void slow_for_one_step(void **state)
 {
     (void)state;
     made m;
     make(&m, 8, "a");
-    collected_cell(&m.g.data, 2, 1)->set_ns[BUSY_COMPUTE] = 990000;
+    for (size_t r = 0; r < 8; r++) {
+        rank_step *w = collected_cell(&m.g.data, r, 1);
+        w->end_ns += 190000;
+        w->wait_ns = r == 2 ? 0 : 190000;
+        w->set_ns[r == 2 ? BUSY_COMPUTE : BUSY_COLLECTIVE] += 190000;
+    }
     judge(&m);
+    bool told = false;
+    for (size_t i = 0; i < m.g.n_what_ifs; i++) {
+        const what_if *w = &m.g.what_ifs[i];
+        if (strcmp(w->without, "rank in step 11") == 0) {
+            assert_int_equal(w->step_ns, STEP_NS + 190000);
+            assert_int_equal(w->step_without_ns, STEP_NS);
+            told = true;
+        }
+    }
+    assert_true(told);
     assert_int_equal(first(&m)->kind, FINDING_SLOW_RANK);
     assert_int_equal(first(&m)->n_steps, 1);
     assert_int_equal(m.g.data.step_index[first(&m)->steps[0]], 11);
