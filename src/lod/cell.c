@@ -1,4 +1,5 @@
 /* Cells: exact sums, their merging, and the bytes that they become. */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -6,7 +7,8 @@
 
 void lod_cell_clear(const lod_axis *a, lod_cell *c, uint64_t bin)
 {
-    memset(c, 0, a->cell_bytes);
+    memset(c, 0, offsetof(lod_cell, class_ns));
+    memset(c->busy_ns, 0, a->n_sub * sizeof c->busy_ns[0]);
     c->bin = bin;
     c->is_open = true;
 }
@@ -15,7 +17,8 @@ void lod_cell_merge(const lod_axis *a, lod_cell *into, const lod_cell *c, int64_
 {
     for (unsigned m = c->mask; m != 0; m &= m - 1) {
         unsigned k = (unsigned)__builtin_ctz(m);
-        into->class_ns[k] += c->class_ns[k] * times;
+        int64_t before = into->mask >> k & 1 ? into->class_ns[k] : 0;
+        into->class_ns[k] = before + c->class_ns[k] * times;
     }
     for (unsigned s = 0; s < a->n_sub; s++) {
         into->busy_ns[s] += c->busy_ns[s] * times;
@@ -29,8 +32,8 @@ void lod_cell_merge(const lod_axis *a, lod_cell *into, const lod_cell *c, int64_
 
 void lod_cell_scale(const lod_axis *a, lod_cell *c, int64_t times)
 {
-    for (unsigned k = 0; k < CLASS_COUNT; k++) {
-        c->class_ns[k] *= times;
+    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+        c->class_ns[__builtin_ctz(m)] *= times;
     }
     for (unsigned s = 0; s < a->n_sub; s++) {
         c->busy_ns[s] *= times;
@@ -47,10 +50,11 @@ void lod_cell_add(lod_cell *c, const lod_active *e, int64_t lo_ns, int64_t hi_ns
     int64_t end = e->end_ns < hi_ns ? e->end_ns : hi_ns;
     int64_t busy = end - larger(e->busy_from_ns, lo_ns);
     int64_t of_class = end - larger(e->class_from_ns, lo_ns);
+    int64_t before = c->mask >> e->klass & 1 ? c->class_ns[e->klass] : 0;
     c->mask |= (uint16_t)(1U << e->klass);
     c->subs |= (uint8_t)(1U << e->sub);
     c->busy_ns[e->sub] += larger(busy, 0);
-    c->class_ns[e->klass] += larger(of_class, 0);
+    c->class_ns[e->klass] = before + larger(of_class, 0);
     c->severity = c->severity > e->severity ? c->severity : e->severity;
     c->longest_ns = larger(c->longest_ns, e->dur_ns);
 }

@@ -28,7 +28,7 @@ typedef struct lod_cell {
     uint8_t severity;
     uint8_t subs; /* sub-rows that are present */
     bool is_open;
-    int64_t class_ns[CLASS_COUNT];
+    int64_t class_ns[CLASS_COUNT]; /* of the classes in mask; the others are not set */
     int64_t busy_ns[];
 } lod_cell;
 

@@ -19,31 +19,33 @@ static lod_cell *open_cell(lod_block *b, unsigned row, unsigned level, uint64_t 
 
 /* Record a closed cell and add it to its parent; a parent of another bin is older, so it is closed on the way, and so
  * on. */
-static void push_up(lod_block *b, unsigned row, unsigned level, lod_cell_room *closed)
+static void push_up(lod_block *b, unsigned row, unsigned level, const lod_cell *closed)
 {
     const lod_axis *a = b->axis;
-    lod_cell_room older;
+    lod_cell_room even; /* the older parent that is closed, and the one that is closed by that */
+    lod_cell_room odd;
     for (;; level++) {
-        lod_cell_record(b, level, row, &closed->cell, closed->cell.bin, 1);
+        lod_cell_record(b, level, row, closed, closed->bin, 1);
         if (level + 1 >= a->n_levels) {
             return;
         }
-        uint64_t bin = closed->cell.bin >> LOD_FACTOR_BITS;
+        uint64_t bin = closed->bin >> LOD_FACTOR_BITS;
         lod_cell *parent = lod_cell_at(a, &b->rows[row], level + 1);
         if (parent->is_open && parent->bin == bin) {
-            lod_cell_merge(a, parent, &closed->cell, 1);
+            lod_cell_merge(a, parent, closed, 1);
             return;
         }
+        lod_cell_room *older = level & 1U ? &odd : &even;
         bool has_older = parent->is_open;
         if (has_older) {
-            __builtin_memcpy(&older, parent, a->cell_bytes);
+            __builtin_memcpy(older, parent, a->cell_bytes);
         }
         parent = open_cell(b, row, level + 1, bin);
-        lod_cell_merge(a, parent, &closed->cell, 1);
+        lod_cell_merge(a, parent, closed, 1);
         if (!has_older) {
             return;
         }
-        __builtin_memcpy(closed, &older, a->cell_bytes);
+        closed = &older->cell;
     }
 }
 
@@ -53,11 +55,9 @@ void lod_row_close(lod_block *b, unsigned row, unsigned level)
     if (!c->is_open) {
         return;
     }
-    lod_cell_room closed;
-    __builtin_memcpy(&closed, c, b->axis->cell_bytes);
     c->is_open = false;
     b->levels[level].open_rows &= ~((uint64_t)1 << row);
-    push_up(b, row, level, &closed);
+    push_up(b, row, level, c);
 }
 
 static void give(lod_block *b, unsigned row, unsigned level, uint64_t bin, const lod_cell *c, uint64_t times)

@@ -174,6 +174,39 @@ static inline unsigned read_digits(const char **p, const char *end, uint64_t *va
     return n;
 }
 
+/* Pieces are short, so that a call costs more than the comparison. */
+static inline bool same_bytes(const char *a, const char *b, size_t n)
+{
+    uint64_t x = 0;
+    uint64_t y = 0;
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 < n; i += 8) {
+            memcpy(&x, a + i, 8);
+            memcpy(&y, b + i, 8);
+            if (x != y) {
+                return false;
+            }
+        }
+        memcpy(&x, a + n - 8, 8);
+        memcpy(&y, b + n - 8, 8);
+        return x == y;
+    }
+    if (n >= 4) {
+        uint32_t ends[4];
+        memcpy(&ends[0], a, 4);
+        memcpy(&ends[1], b, 4);
+        memcpy(&ends[2], a + n - 4, 4);
+        memcpy(&ends[3], b + n - 4, 4);
+        return ends[0] == ends[1] && ends[2] == ends[3];
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool follows(args_encoder *e, int32_t index, const char *text, size_t n)
 {
     const local_template *t = &e->templates[index];
@@ -181,7 +214,7 @@ static bool follows(args_encoder *e, int32_t index, const char *text, size_t n)
     const char *end = text + n;
     uint32_t k = 0;
     for (const piece *q = e->pieces + t->first_piece;; q++) {
-        if ((size_t)(end - p) < q->len || memcmp(p, q->text, q->len) != 0) {
+        if ((size_t)(end - p) < q->len || !same_bytes(p, q->text, q->len)) {
             return false;
         }
         p += q->len;

@@ -184,14 +184,19 @@ static marey_status create_file(store_writer *w, diag *d)
     h5_enter();
     marey_status status = MAREY_OK;
     hid_t fapl = vfd_fapl(&w->record);
-    w->file = fapl < 0 ? -1 : H5Fcreate(w->aside, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    if (w->file < 0 || !put_root(w->file)) {
+    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
+    bool ok = fapl >= 0 && fcpl >= 0 && out_set_links(fcpl);
+    w->file = ok ? H5Fcreate(w->aside, H5F_ACC_TRUNC, fcpl, fapl) : -1;
+    if (w->file < 0 || !put_root(w->file) || !out_create_parts(w)) {
         status = w->record.error != 0 ? diag_error(d, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s",
                                                    strerror(w->record.error))
                                       : h5_fail(d, MAREY_IO, w->path, "cannot be created");
     }
     if (fapl >= 0) {
         (void)H5Pclose(fapl);
+    }
+    if (fcpl >= 0) {
+        (void)H5Pclose(fcpl);
     }
     h5_leave();
     return status;

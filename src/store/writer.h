@@ -85,7 +85,7 @@ struct store_writer {
     vfd_record record;
     hid_t file;
     out_dataset out[SCHEMA_COUNT];
-    hid_t header_list, empty_list, link_list; /* property lists, made at their first use; 0 before */
+    hid_t header_list, empty_list; /* property lists, made at their first use; 0 before */
     h5_texts texts;
     args_dict dict;
 
@@ -141,6 +141,10 @@ marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_
 /** Pack and write one chunk of `n` elements at chunk index `index`. Thread: any. */
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        chunk_hint *hint);
+/** Groups made from this creation list hold their links in their header. Under the HDF5 lock, as the next one. */
+bool out_set_links(hid_t list);
+/** The groups that hold the datasets. */
+bool out_create_parts(store_writer *w);
 /** Create what is not created yet, with the rows that are held. */
 marey_status out_finish(store_writer *w);
 /** Free what is held. */
@@ -149,7 +153,7 @@ uint32_t writer_string(store_writer *w, const char *s);
 
 /* writer_model.c */
 marey_status writer_put_model(store_writer *w, const trace_model *m);
-/** The attributes of /model, which is there when its datasets are. */
+/** The attributes of /model. */
 marey_status writer_put_scalars(store_writer *w, const trace_model *m);
 
 /* writer_side.c */

@@ -108,15 +108,6 @@ static hid_t take_list(store_writer *w, schema_id id, layout l, const hsize_t *c
     return *list;
 }
 
-static hid_t link_list(store_writer *w)
-{
-    if (w->link_list == 0) {
-        w->link_list = H5Pcreate(H5P_LINK_CREATE);
-        (void)H5Pset_create_intermediate_group(w->link_list, 1);
-    }
-    return w->link_list;
-}
-
 /* Under the HDF5 lock. `n`: rows, of a dataset that doesn't grow. */
 static bool create(store_writer *w, schema_id id, layout l, uint64_t n)
 {
@@ -134,7 +125,7 @@ static bool create(store_writer *w, schema_id id, layout l, uint64_t n)
     hid_t list = take_list(w, id, l, chunk, n_dims);
     hid_t d = -1;
     if (space >= 0 && list >= 0) {
-        d = H5Dcreate2(w->file, e->path, h5_type(e->type), space, link_list(w), list, H5P_DEFAULT);
+        d = H5Dcreate2(w->file, e->path, h5_type(e->type), space, H5P_DEFAULT, list, H5P_DEFAULT);
     }
     bool ok =
         d >= 0 && h5_texts_put(&w->texts, d, "unit", e->unit) && h5_texts_put(&w->texts, d, "meaning", e->meaning);
@@ -253,20 +244,31 @@ marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, 
     return status;
 }
 
-static bool describe_parts(store_writer *w)
+/* Links stay in the groups' headers: a heap and a tree for each group of more than eight datasets cost more than all of
+ * their links. */
+bool out_set_links(hid_t list)
 {
-    for (size_t i = 0; i < SCHEMA_N_PARTS; i++) {
-        hid_t g = H5Gopen2(w->file, SCHEMA_PARTS[i].path, H5P_DEFAULT);
-        bool ok = g >= 0 && h5_texts_put(&w->texts, g, "meaning", SCHEMA_PARTS[i].meaning) &&
-                  h5_texts_put(&w->texts, g, "unit", "");
+    enum { MOST_LINKS = 64, NAME_BYTES = 14 };
+    return H5Pset_link_phase_change(list, MOST_LINKS, MOST_LINKS - 4) >= 0 &&
+           H5Pset_est_link_info(list, 8, NAME_BYTES) >= 0;
+}
+
+bool out_create_parts(store_writer *w)
+{
+    hid_t list = H5Pcreate(H5P_GROUP_CREATE);
+    bool ok = list >= 0 && out_set_links(list);
+    for (size_t i = 0; i < SCHEMA_N_PARTS && ok; i++) {
+        hid_t g = H5Gcreate2(w->file, SCHEMA_PARTS[i].path, H5P_DEFAULT, list, H5P_DEFAULT);
+        ok = g >= 0 && h5_texts_put(&w->texts, g, "meaning", SCHEMA_PARTS[i].meaning) &&
+             h5_texts_put(&w->texts, g, "unit", "");
         if (g >= 0) {
             (void)H5Gclose(g);
         }
-        if (!ok) {
-            return false;
-        }
     }
-    return true;
+    if (list >= 0) {
+        (void)H5Pclose(list);
+    }
+    return ok;
 }
 
 /* What is held becomes a dataset. Under the HDF5 lock. */
@@ -300,9 +302,6 @@ marey_status out_finish(store_writer *w)
             status = out_failed(w, (schema_id)id);
         }
     }
-    if (status == MAREY_OK && !describe_parts(w)) {
-        status = out_failed(w, 0);
-    }
     h5_leave();
     bench_give(w, b);
     return status;
@@ -319,9 +318,6 @@ void out_deinit(store_writer *w)
     }
     if (w->empty_list > 0) {
         (void)H5Pclose(w->empty_list);
-    }
-    if (w->link_list > 0) {
-        (void)H5Pclose(w->link_list);
     }
     h5_texts_deinit(&w->texts);
     h5_leave();
