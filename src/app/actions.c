@@ -161,6 +161,18 @@ static void sort_late(session *s, int64_t now_ns)
     sort_by(s, HEAT_LATE);
 }
 
+static void sort_flops(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_FLOPS);
+}
+
+static void sort_mfu(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_MFU);
+}
+
 static void sort_memory(session *s, int64_t now_ns)
 {
     (void)now_ns;
@@ -338,6 +350,8 @@ const action ACTIONS[] = {
     {"sort-wait", NULL, NULL, sort_wait},
     {"sort-idle", NULL, NULL, sort_idle},
     {"sort-late", NULL, NULL, sort_late},
+    {"sort-flops", NULL, NULL, sort_flops},
+    {"sort-mfu", NULL, NULL, sort_mfu},
     {"sort-memory", NULL, NULL, sort_memory},
     {"fit-selection", "F", "fit what is selected", fit_selection},
     {"previous-event", "P, <", "the event before", previous_event},

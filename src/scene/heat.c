@@ -64,7 +64,7 @@ void heat_of_rank(const diagnosis *g, size_t rank, step_range steps, double out[
     out[HEAT_IDLE] = (double)sum.idle_ns / step;
     bool voted = g->vote_chances && g->vote_chances[rank] > 0;
     out[HEAT_LATE] = voted ? (double)g->last_votes[rank] / g->vote_chances[rank] : UNKNOWN;
-    out[HEAT_MEMORY] = UNKNOWN;
+    out[HEAT_FLOPS] = out[HEAT_MFU] = out[HEAT_MEMORY] = UNKNOWN;
 }
 
 heat_scale heat_scale_of(const double *values, size_t n, size_t stride, bool is_share)
@@ -134,6 +134,16 @@ static double peak_memory(const scene *s, uint32_t rank)
     return most;
 }
 
+/* What is no number of steps. */
+static double stated_value(const scene *s, uint32_t rank, heat_column c)
+{
+    const stated_metrics *m = s->heat->metrics ? &s->heat->metrics[rank] : NULL;
+    if (c == HEAT_MEMORY) {
+        return m && !isnan(m->peak_memory) ? m->peak_memory : peak_memory(s, rank);
+    }
+    return !m ? UNKNOWN : c == HEAT_FLOPS ? m->flops_rate : m->utilization;
+}
+
 /* ------------------------------------------------------------------ from the diagnosis, once */
 
 static void find_steps(heat_view *h)
@@ -195,22 +205,23 @@ static void sum_all(scene *s, heat_view *h)
     h->values = mem_realloc_array(h->values, (n + 1) * HEAT_COLUMNS, sizeof *h->values);
     for (uint32_t r = 0; r < n; r++) {
         heat_of_rank(h->diagnosis, r, h->steps, &h->values[(size_t)r * HEAT_COLUMNS]);
-        h->values[(size_t)r * HEAT_COLUMNS + HEAT_MEMORY] = peak_memory(s, r);
+        for (int c = HEAT_FLOPS; c < HEAT_COLUMNS; c++) {
+            h->values[(size_t)r * HEAT_COLUMNS + (size_t)c] = stated_value(s, r, (heat_column)c);
+        }
     }
     for (int c = 0; c < HEAT_COLUMNS; c++) {
-        h->scales[c] = heat_scale_of(h->values + c, n, HEAT_COLUMNS, c != HEAT_MEMORY);
+        h->scales[c] = heat_scale_of(h->values + c, n, HEAT_COLUMNS, c != HEAT_MEMORY && c != HEAT_FLOPS);
     }
 }
 
 static void choose_columns(scene *s, heat_view *h)
 {
     h->n_columns = 0;
-    bool has_memory = false;
-    for (uint32_t r = 0; r < s->model->n_ranks && !has_memory; r++) {
-        has_memory = !isnan(peak_memory(s, r));
-    }
     for (int c = 0; c < HEAT_COLUMNS; c++) {
-        h->has[c] = c != HEAT_MEMORY || has_memory;
+        h->has[c] = c < HEAT_FLOPS;
+        for (uint32_t r = 0; r < s->model->n_ranks && !h->has[c]; r++) {
+            h->has[c] = !isnan(stated_value(s, r, (heat_column)c));
+        }
         if (h->has[c]) {
             h->columns[h->n_columns++] = (heat_column)c;
         }
@@ -222,7 +233,6 @@ static heat_view *heat_make(scene *s)
     heat_view *h = mem_calloc(1, sizeof *h);
     h->insight = insight_create(s->file);
     insight_set_wake(h->insight, s->wake, s->wake_ctx);
-    choose_columns(s, h);
     return h;
 }
 
@@ -244,6 +254,19 @@ static void take_diagnosis(scene *s, heat_view *h)
     h->steps = (step_range){SIZE_MAX, SIZE_MAX};
 }
 
+static void take_metrics(scene *s, heat_view *h)
+{
+    bool is_due = false;
+    const stated_metrics *m = insight_metrics(h->insight, &is_due);
+    h->is_due = h->is_due || is_due;
+    if (m && !h->metrics) {
+        h->metrics = m;
+        h->serial++;
+        choose_columns(s, h);
+        h->steps = (step_range){SIZE_MAX, SIZE_MAX};
+    }
+}
+
 void heat_prepare(scene *s)
 {
     double wide_dp = s->in.width_px / (s->in.scale > 0 ? s->in.scale : 1) - s->in.right_dp;
@@ -253,6 +276,7 @@ void heat_prepare(scene *s)
     bool wanted = shown || is_map || s->v.order == ORDER_HEAT || s->v.overview != OVERVIEW_SHARES;
     if (!s->heat && wanted) {
         s->heat = heat_make(s);
+        choose_columns(s, s->heat);
     }
     heat_view *h = s->heat;
     if (!h) {
@@ -261,6 +285,7 @@ void heat_prepare(scene *s)
     h->is_shown = shown;
     if (wanted) {
         take_diagnosis(s, h);
+        take_metrics(s, h);
         s->frame.complete = s->frame.complete && !h->is_due;
     }
     if (!h->diagnosis || !shown) {
@@ -315,8 +340,10 @@ int64_t heat_order_key(const scene *s, uint32_t rank)
         heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.sort_t0_ns, s->v.sort_t1_ns);
     double values[HEAT_COLUMNS];
     heat_of_rank(h->diagnosis, rank, steps, values);
-    bool is_memory = s->v.sort_column == HEAT_MEMORY;
-    double v = is_memory ? peak_memory(s, rank) : 1e12 * values[s->v.sort_column];
+    heat_column c = s->v.sort_column;
+    double v = c == HEAT_MEMORY || c == HEAT_FLOPS ? stated_value(s, rank, c)
+               : c == HEAT_MFU                     ? 1e12 * stated_value(s, rank, c)
+                                                   : 1e12 * values[c];
     if (isnan(v)) {
         return INT64_MAX; /* last, whichever way */
     }
@@ -374,7 +401,7 @@ const finding *heat_finding(const scene *s, const scene_row *row)
 
 const char *heat_column_name(heat_column c)
 {
-    static const char *const names[HEAT_COLUMNS] = {"busy", "exp", "wait", "idle", "late", "mem"};
+    static const char *const names[HEAT_COLUMNS] = {"busy", "exp", "wait", "idle", "late", "flop", "MFU", "mem"};
     return names[c];
 }
 
@@ -384,6 +411,8 @@ void heat_value_text(heat_column c, double value, char *out, size_t cap)
         (void)snprintf(out, cap, "\xE2\x80\x93");
     } else if (c == HEAT_MEMORY) {
         bytes_format((uint64_t)fmax(value, 0), out, cap);
+    } else if (c == HEAT_FLOPS) {
+        (void)snprintf(out, cap, "%.4g TFLOP/s", value / 1e12);
     } else {
         (void)snprintf(out, cap, "%.2f %%", 100 * value);
     }

@@ -26,7 +26,8 @@ typedef struct heat_scale {
 
 typedef struct heat_view {
     insight *insight;
-    const diagnosis *diagnosis; /* NULL: none yet */
+    const diagnosis *diagnosis;    /* NULL: none yet */
+    const stated_metrics *metrics; /* [n_ranks]; NULL: not read yet */
     bool is_shown, is_due;
     uint64_t serial; /* changes with the diagnosis: the order of ranks depends on it */
     bool has[HEAT_COLUMNS];
@@ -46,7 +47,7 @@ typedef struct heat_view {
 
 /** Steps whose middle lies in [t0, t1); where there is none, the one that holds its middle, or the nearest. */
 step_range heat_steps_in(const int64_t *start_ns, const int64_t *end_ns, size_t n, double t0_ns, double t1_ns);
-/** One rank's values over these steps; NaN where unknown. Memory is not of the steps: NaN. */
+/** One rank's values over these steps; NaN where unknown, and for what is no number of steps. */
 void heat_of_rank(const diagnosis *g, size_t rank, step_range steps, double out[HEAT_COLUMNS]);
 /** @param n  values, one each `stride` places */
 heat_scale heat_scale_of(const double *values, size_t n, size_t stride, bool is_share);

@@ -9,8 +9,8 @@ enum { PITCH_DP = 26, CELL_W_DP = 18, CELL_H_DP = 16, GAP_DP = 10, WRAP = 78 };
 static const double CELL_ROW_DP = 6; /* lower rows share cells */
 static const float SLOT_DP = 4;      /* height of a shared cell */
 
-static const char *const commands[HEAT_COLUMNS] = {"sort-busy", "sort-exposed", "sort-wait",
-                                                   "sort-idle", "sort-late",    "sort-memory"};
+static const char *const commands[HEAT_COLUMNS] = {"sort-busy", "sort-exposed", "sort-wait", "sort-idle",
+                                                   "sort-late", "sort-flops",   "sort-mfu",  "sort-memory"};
 
 static const char *const meanings[HEAT_COLUMNS] = {
     "Something runs on the device: the union, as a share of the step.",
@@ -18,7 +18,9 @@ static const char *const meanings[HEAT_COLUMNS] = {
     "Waiting inside collectives and transfers: what each took longer than its shortest member. A sum over calls.",
     "Nothing runs on the device: a share of the step.",
     "Of its collectives of three ranks or more, those in which this rank came last. Of the whole run.",
-    "The highest sample of the rank's memory counters. Of the whole run.",
+    "Floating point operations per second, as the input states: a mean where it states several. Of the whole run.",
+    "The same over the device's peak, as the input states. Of the whole run.",
+    "The peak memory that the input states, else the highest sample of the memory counters. Of the whole run.",
 };
 
 float heat_width(const scene *s)
@@ -304,7 +306,7 @@ static bool describe_cell(scene *s, tip *t, const scene_row *row)
         return true;
     }
     char steps[64];
-    bool of_run = h->columns[c] == HEAT_LATE || h->columns[c] == HEAT_MEMORY;
+    bool of_run = h->columns[c] >= HEAT_LATE;
     heat_steps_text(s, h->steps, steps, sizeof steps);
     (void)snprintf(t->subtitle, sizeof t->subtitle, "%s, exact", of_run ? "the whole run" : steps);
     add_value_lines(s, t, row, h->columns[c]);

@@ -9,6 +9,13 @@
 
 #include "diagnose/diagnose.h"
 
+/* What the input states of a rank; NaN: nothing. Means over what it states of several steps, but for the peak. */
+typedef struct stated_metrics {
+    double flops_rate;  /* FLOP/s */
+    double utilization; /* 0 to 1 */
+    double peak_memory; /* bytes */
+} stated_metrics;
+
 typedef struct insight insight;
 
 /** Starts nothing yet. */
@@ -19,6 +26,9 @@ void insight_set_wake(insight *w, void (*wake)(void *ctx), void *ctx);
 /** The diagnosis; NULL: not there yet (*is_due), or the run could not be read. The first call starts the work. It
  * never changes once it is there, and lives until insight_destroy. */
 const diagnosis *insight_get(insight *w, bool *is_due);
+/** What the input states of each rank [n_ranks]; NULL: not read yet (*is_due). The first call of either starts its part
+ * of the work. */
+const stated_metrics *insight_metrics(insight *w, bool *is_due);
 /** Wait for what was started. @return true when something was under way */
 bool insight_settle(insight *w);
 /** Why there is none; NULL: nothing went wrong so far. */

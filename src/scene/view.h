@@ -24,7 +24,9 @@ typedef enum heat_column {
     HEAT_WAIT,    /* inside collectives and transfers, beyond the shortest member: a sum */
     HEAT_IDLE,    /* nothing runs: a union */
     HEAT_LATE,    /* of the collectives of three ranks or more: in how many this rank came last; of the whole run */
-    HEAT_MEMORY,  /* bytes: the highest sample of the rank's memory counters, of the whole run */
+    HEAT_FLOPS,   /* FLOP/s as the input states, mean over what it states of the rank */
+    HEAT_MFU,     /* the same over the device's peak, as the input states */
+    HEAT_MEMORY,  /* bytes: the peak that the input states, or the highest sample of the rank's memory counters */
     HEAT_COLUMNS
 } heat_column;
 

@@ -33,8 +33,9 @@ static void names_and_keys_are_unique(void **state)
 static void clickable_commands_exist(void **state)
 {
     (void)state;
-    const char *const names[] = {"sort-busy",   "sort-exposed",    "sort-wait",    "sort-idle", "sort-late",
-                                 "sort-memory", "layout-timeline", "layout-marey", "help"};
+    const char *const names[] = {"sort-busy",       "sort-exposed", "sort-wait", "sort-idle",
+                                 "sort-late",       "sort-flops",   "sort-mfu",  "sort-memory",
+                                 "layout-timeline", "layout-marey", "help"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_non_null(action_by_name(names[i]));
     }
