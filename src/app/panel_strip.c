@@ -13,12 +13,28 @@ static const int64_t STILL_NS = 100000000;
 
 /* ---- what is wanted, and the sums ---- */
 
+static void fill_windows(const trace_model *m, strip_job *j)
+{
+    if (!j->is_step) {
+        rank_windows_of_range(m, j->t0_ns, j->t1_ns, j->windows);
+        j->length_ns = j->t1_ns - j->t0_ns;
+        return;
+    }
+    rank_windows_of_step(m, j->step, j->windows);
+    for (size_t r = 0; r < m->n_ranks; r++) {
+        int64_t length = j->windows[r].t1_ns - j->windows[r].t0_ns;
+        j->length_ns = length > j->length_ns ? length : j->length_ns;
+    }
+}
+
 static void sum(void *job, cancel_flag *cancel)
 {
     strip_job *j = job;
     const trace_model *m = store_model(j->file);
     diag d;
     diag_init(&d);
+    j->windows = mem_calloc(m->n_ranks + 1, sizeof *j->windows);
+    fill_windows(m, j);
     j->n_events = rank_time_count(j->file, j->windows);
     j->too_many = j->n_events > RANK_TIME_MAX_EVENTS;
     j->ranks = mem_calloc(m->n_ranks + 1, sizeof *j->ranks);
@@ -52,21 +68,13 @@ static strip_job *wish(const panels *p)
     const trace_model *m = store_model(s->file);
     strip_job *j = mem_calloc(1, sizeof *j);
     j->file = s->file;
-    j->windows = mem_calloc(m->n_ranks + 1, sizeof *j->windows);
     j->is_step = step_in_view(s, &j->step);
-    if (j->is_step) {
-        rank_windows_of_step(m, j->step, j->windows);
-        for (size_t r = 0; r < m->n_ranks; r++) {
-            int64_t length = j->windows[r].t1_ns - j->windows[r].t0_ns;
-            j->t1_ns = length > j->t1_ns ? length : j->t1_ns;
-        }
-    } else {
+    if (!j->is_step) {
         double t0 = 0;
         double t1 = 0;
         session_goal(s, &t0, &t1);
         j->t0_ns = (int64_t)fmax(0, floor(t0));
         j->t1_ns = (int64_t)fmin((double)m->duration_ns, ceil(t1));
-        rank_windows_of_range(m, j->t0_ns, j->t1_ns, j->windows);
     }
     return j;
 }
@@ -226,7 +234,7 @@ static void paint_strip(ui *u, draw_list *l, rect r, void *ctx)
     const strip_paint *k = ctx;
     const panels *p = k->p;
     size_t n_ranks = store_model(p->session->file)->n_ranks;
-    double length = (double)(p->strip->t1_ns - p->strip->t0_ns);
+    double length = (double)p->strip->length_ns;
     float s = ui_scale(u);
     float top = r.y + floorf(14 * s);
     rect area = {r.x, top, r.w, floorf(r.h - 14 * s - 20 * s)};
@@ -277,7 +285,7 @@ static void show_words(panels *p, float width_px)
     ui_label_fill(p->ui, title, (ui_text_style){FACE_SANS_BOLD, 12.5F, UI_PLAIN, TEXT_LEFT});
     ui_label_fill(p->ui, "union per rank", TEXT_SMALL);
     if (j && !j->too_many) {
-        time_format(j->t1_ns - j->t0_ns, length, sizeof length);
+        time_format(j->length_ns, length, sizeof length);
         (void)snprintf(text, sizeof text, "full height: %s", length);
         ui_label_fill(p->ui, text, TEXT_SMALL);
     }
@@ -306,7 +314,7 @@ static void hover(panels *p, ui_box_id box)
     const rank_time *t = &p->strip->ranks[rank];
     char text[400];
     char time[48];
-    double length = (double)(p->strip->t1_ns - p->strip->t0_ns);
+    double length = (double)p->strip->length_ns;
     size_t n = (size_t)snprintf(text, sizeof text, "%s: busy %.1f %%", m->ranks[rank].label,
                                 100 * (double)t->busy_ns / length);
     for (int c = 0; c < CLASS_COUNT && n < sizeof text; c++) {
@@ -328,24 +336,34 @@ static float chart_width(const panels *p)
     return fminf(p->session->frame.plot.w, most);
 }
 
+/* Why there is no chart, in a sentence. */
+static void show_state(panels *p)
+{
+    const strip_job *j = p->strip;
+    char text[160];
+    char count[48];
+    if (!j) {
+        (void)snprintf(text, sizeof text, "The time of each rank is being summed up.");
+    } else if (j->too_many) {
+        count_format_short(j->n_events, count, sizeof count);
+        (void)snprintf(text, sizeof text, "%s events are in view, too many to sum up; zoom in, or to one step.", count);
+    } else if (j->failed) {
+        (void)snprintf(text, sizeof text, "The time of each rank could not be read.");
+    } else {
+        (void)snprintf(text, sizeof text, "Nothing of the run is in view.");
+    }
+    ui_style column = {.w = UI_SIZE_FILL, .h = UI_SIZE_FILL, .pad_y = 12};
+    (void)ui_push(p->ui, "words", "state", &column);
+    ui_label_fill(p->ui, text, TEXT_SMALL);
+    ui_pop(p->ui);
+}
+
 static void show_chart(panels *p)
 {
     const strip_job *j = p->strip;
     float s = ui_scale(p->ui);
-    bool drawable = j && !j->too_many && !j->failed && j->t1_ns > j->t0_ns;
-    if (!drawable) {
-        char text[160];
-        char count[48];
-        count_format_short(j ? j->n_events : 0, count, sizeof count);
-        (void)snprintf(text, sizeof text, "%s events are in view, too many to sum up; zoom in, or to one step.", count);
-        ui_style column = {.w = UI_SIZE_FILL, .h = UI_SIZE_FILL, .pad_y = 12};
-        (void)ui_push(p->ui, "words", "state", &column);
-        ui_label_fill(p->ui,
-                      !j            ? "The time of each rank is being summed up."
-                      : j->too_many ? text
-                                    : "The time of each rank could not be read.",
-                      TEXT_SMALL);
-        ui_pop(p->ui);
+    if (!j || j->too_many || j->failed || j->length_ns <= 0) {
+        show_state(p);
         return;
     }
     ui_style chart = {.w = UI_SIZE_PX(chart_width(p) / s), .h = UI_SIZE_FILL, .flags = UI_CLICK};

@@ -19,7 +19,8 @@ typedef struct strip_job {
     rank_time *ranks;
     uint64_t n_events;
     bool is_step, too_many, failed;
-    int64_t step, t0_ns, t1_ns; /* t0, t1: the range, or the longest step's length from 0 */
+    int64_t step, t0_ns, t1_ns; /* what was wished for: a step, or a range */
+    int64_t length_ns;          /* of the range, or the step's on the rank where it is longest */
 } strip_job;
 
 typedef struct diagnosis_job {
