@@ -242,7 +242,20 @@ static bool owns_columns(const scene *s, const row_raster *r, const wide_event *
            r->cells[middle].occupancy > 200;
 }
 
-/* Only what ends like a call is one: other names stay as they are. */
+/* NCCL's kernels say what they do behind a prefix, and then reduction, type and algorithm: 0, or where that begins. */
+static size_t collective_at(const char *name)
+{
+    static const char *const prefixes[] = {"ncclDevKernel_", "ncclKernel_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], n) == 0 && name[n] >= 'A' && name[n] <= 'Z') {
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* Only what ends like a call is one: other names stay as they are. Collectives are called by what they do. */
 void short_name(const char *name, char *out, size_t cap)
 {
     size_t n = strlen(name);
@@ -252,6 +265,11 @@ void short_name(const char *name, char *out, size_t cap)
     if (is_call) {
         end = from + strcspn(name + from, "<(");
         end = end == from ? n : end;
+    }
+    size_t collective = collective_at(name);
+    if (collective > 0) {
+        from = collective;
+        end = from + strcspn(name + from, "_<(");
     }
     size_t len = end - from < cap - 1 ? end - from : cap - 1;
     while (len > 0 && len < end - from && ((unsigned char)name[from + len] & 0xC0) == 0x80) {
