@@ -90,6 +90,7 @@ static marey_status run_zoom(bench *b, diag *d)
         uint64_t read_before = store_bytes_read(b->session->file);
         zoom_script_view(&z, b->session, i, b->n_frames);
         int64_t begin = clock_now_ns();
+        b->session->input.now_ns = begin; /* it moves, as in the window */
         MAREY_TRY(draw_frame(b, d));
         b->frames_ms[i] = ms_since(begin);
         uint64_t read = store_bytes_read(b->session->file) - read_before;

@@ -237,6 +237,7 @@ typedef struct fold {
     accumulator *a;
     row_raster *out;
     double min_wide;
+    uint64_t n;
     int64_t union_end_ns;  /* up to where busy time is counted */
     int64_t previous_last; /* last column of the event before */
 } fold;
@@ -353,6 +354,7 @@ static bool fold_event(void *ctx, const ev *e)
     fold *f = ctx;
     int64_t first = column_of(f->g, (double)e->start_ns);
     int64_t last = last_column_of(f->g, e->start_ns, e->end_ns);
+    f->n++;
     bool begins_inside = first >= 0;
     int64_t n = (int64_t)f->g->n;
     first = first < 0 ? 0 : first;
@@ -366,11 +368,12 @@ static bool fold_event(void *ctx, const ev *e)
     return true;
 }
 
-void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
-                       accumulator *a, row_raster *out, double min_wide)
+uint64_t accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+                           const time_grid *g, accumulator *a, row_raster *out, double min_wide)
 {
     fold f = {.s = s, .g = g, .a = a, .out = out, .min_wide = min_wide, .union_end_ns = INT64_MIN, .previous_last = -2};
     if (span) {
         visit_merged(s, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
     }
+    return f.n;
 }

@@ -181,6 +181,7 @@ typedef struct frame_sources {
     uint32_t n_wanted; /* absent from the cache so far */
     size_t n_groups;
     group_source *groups; /* [n_groups * LOD_R] */
+    group_source *coarse; /* likewise, for rows that are put off; NULL: none so far */
     block_span **spans;   /* [n_groups] */
     bin_map *maps;
     size_t n_maps, cap_maps;
@@ -229,6 +230,8 @@ typedef struct raster_store {
     size_t cap_coarse;
     uint32_t *mixed, *hard; /* columns */
     size_t cap_mixed, cap_hard;
+    uint64_t n_events; /* that rows took in this frame */
+    size_t n_put_off;  /* rows that wait for the next frame */
 } raster_store;
 
 /* ------------------------------------------------------------------ the frame */
@@ -330,6 +333,7 @@ struct scene {
     bool has_selected;
     uint64_t selected_key;
     char source_text[48];
+    uint64_t events_a_frame; /* while the picture moves, after which rows are put off */
     double event_budget; /* events in the window's blocks up to which all is drawn from events */
     size_t many_ranks;   /* in the run, above which stage rows are made from rows of eight */
 };
@@ -371,13 +375,16 @@ static inline float share_of(const accumulator *a, uint32_t i, uint8_t klass)
 void add_share(accumulator *a, uint32_t i, uint8_t klass, float part);
 /** The class with the most time in column i; ties: the lowest; CELL_EMPTY: none. */
 uint8_t dominant_class(const accumulator *a, uint32_t i);
-/** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL. */
-void accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
+/** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL.
+ * @return how many */
+uint64_t accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
                        accumulator *a, row_raster *out, double min_wide);
 
 /* source.c */
 void sources_begin(scene *s);
 group_source *source_of(scene *s, uint32_t group, uint8_t r);
+/** The finest tiles of a group that is drawn from events, to stand in for them; NULL: they are no help. */
+group_source *coarse_source_of(scene *s, uint32_t group, uint8_t r);
 block_span *span_of(scene *s, uint32_t group);
 /** The blocks of a group that meet [t0, t1), asked of the cache. Lives for the frame. */
 block_span *span_between(scene *s, uint32_t group, double t0_ns, double t1_ns);

@@ -47,6 +47,8 @@ void rasters_begin(scene *s)
     raster_store *r = &s->rasters;
     uint64_t stamp = view_stamp(s);
     made_tiles_begin(&r->made);
+    r->n_events = 0;
+    r->n_put_off = 0;
     size_t visible = s->end_visible - s->first_visible;
     if (stamp != r->stamp || r->n > 4 * visible + SPARE_RASTERS + s->model->n_ranks) {
         forget_all(r);
@@ -197,12 +199,38 @@ static void raster_events(scene *s, const tile_job *job)
     row_raster *out = job->out;
     accumulator_reset(a, s->src.grid.n);
     bool wide = s->tree.unit_dp >= 6;
-    accumulate_events(s, job->g->span, job->tracks, job->n_tracks, &s->src.grid, a, wide ? out : NULL, WIDE_COLUMNS);
+    s->rasters.n_events += accumulate_events(s, job->g->span, job->tracks, job->n_tracks, &s->src.grid, a,
+                                             wide ? out : NULL, WIDE_COLUMNS);
     finish_cells(s, a, out);
     out->complete = !job->g->span || job->g->span->n_missing == 0;
     if (!out->complete && job->n_rows > 0) {
         fill_missing(s, job->g, job->tile_rows[0], out);
     }
+}
+
+/*
+ * While the picture moves, the rows that are left when a frame has had its share of events are shown from tiles, said
+ * to be coarse, and get their events in the next frames. Each frame finishes some, so that a view at rest becomes
+ * exact.
+ */
+static bool put_off(scene *s, const tile_job *job)
+{
+    bool is_low = s->tree.unit_dp < 6; /* else its wide events matter to labels and bands */
+    if (s->in.now_ns == 0 || s->rasters.n_events < s->events_a_frame || !is_low || job->n_rows != 1) {
+        return false;
+    }
+    tile_job coarse = *job;
+    coarse.g = coarse_source_of(s, job->g->group, job->g->r);
+    if (!coarse.g) {
+        return false;
+    }
+    raster_tiles(s, &coarse);
+    for (uint32_t i = 0; i < job->out->n; i++) {
+        job->out->cells[i].flags |= job->out->cells[i].klass != CELL_EMPTY ? CELL_COARSE : 0;
+    }
+    job->out->complete = false;
+    s->rasters.n_put_off++;
+    return true;
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -215,10 +243,10 @@ static void raster_job(scene *s, tile_job *job)
         raster_tiles(s, job);
         return;
     }
-    if (job->g) {
-        raster_events(s, job);
-    } else {
+    if (!job->g) {
         clear_cells(job->out);
+    } else if (!put_off(s, job)) {
+        raster_events(s, job);
     }
 }
 

@@ -32,7 +32,7 @@ typedef struct scene_input {
     double scale;              /* device px per design px */
     double cursor_x, cursor_y; /* device px; negative: none */
     double frame_ms;           /* of the last frame, for the status line; 0: not shown (headless) */
-    int64_t now_ns;            /* for cross-fades; 0 in headless pictures: no animation */
+    int64_t now_ns;            /* for cross-fades; 0 in headless pictures: no animation, and no row is put off */
     /* What others draw into the frame; all 0: nothing. Not in the communication layout. */
     double right_dp, bottom_dp; /* design px kept free at the right of the plot, and below it */
     double search_dp;           /* design px kept free in the bar, where there is room */
@@ -47,7 +47,7 @@ typedef struct scene_input {
 
 typedef struct scene_frame {
     bool complete;               /* every wanted tile and block was there */
-    bool is_fading;              /* a cross-fade goes on: the same view a little later looks different */
+    bool is_fading;              /* the same view a little later looks different: a cross-fade, or rows put off */
     size_t n_wanted;             /* that were not */
     rect plot, overview, labels; /* device px: where time, overview and row labels lie */
     rect side, below, search;    /* device px: the room kept free; w = 0: none */

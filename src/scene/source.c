@@ -190,6 +190,29 @@ group_source *source_of(scene *s, uint32_t group, uint8_t r)
     return g;
 }
 
+group_source *coarse_source_of(scene *s, uint32_t group, uint8_t r)
+{
+    frame_sources *f = &s->src;
+    if (group >= f->n_groups) {
+        return NULL;
+    }
+    store_group_info info = store_group_at(s->file, group);
+    bool is_finer = info.n_levels[r] > 0 && 2 * (double)lod_bin_ns(info.bin0_ns[r], 0) < f->grid.step_ns;
+    if (info.n_levels[r] == 0 || is_finer) {
+        return NULL; /* a coarser level would do, but then events are few, too */
+    }
+    if (!f->coarse) {
+        f->coarse = arena_alloc(&s->scratch, f->n_groups * LOD_R * sizeof *f->coarse);
+        memset(f->coarse, 0, f->n_groups * LOD_R * sizeof *f->coarse);
+    }
+    group_source *g = &f->coarse[(size_t)group * LOD_R + r];
+    if (!g->made) {
+        *g = (group_source){.made = true, .r = r, .group = group};
+        use_tiles(s, g, &info, 0);
+    }
+    return g;
+}
+
 /* Levels nest: one tile of a coarser level covers all of a finer one. */
 static void find_standin(scene *s, const tile_key *key, tile_slot *slot)
 {
@@ -350,6 +373,7 @@ void sources_begin(scene *s)
     f->n_groups = store_n_groups(s->file);
     f->groups = arena_alloc(&s->scratch, f->n_groups * LOD_R * sizeof *f->groups + 1);
     memset(f->groups, 0, f->n_groups * LOD_R * sizeof *f->groups);
+    f->coarse = NULL;
     f->spans = arena_alloc(&s->scratch, f->n_groups * sizeof *f->spans + 1);
     memset((void *)f->spans, 0, f->n_groups * sizeof *f->spans);
     f->cap_maps = (size_t)LOD_R * LOD_MAX_LEVELS * 4;
