@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 static _Noreturn void no_memory(size_t size)
@@ -31,6 +32,26 @@ void *mem_alloc(size_t size)
     if (!p) {
         no_memory(size);
     }
+    return p;
+}
+
+void *mem_alloc_large(size_t size)
+{
+    const size_t page = (size_t)2 << 20;
+    if (size < page) {
+        return mem_alloc(size);
+    }
+    if (size > SIZE_MAX - page) {
+        no_memory(size);
+    }
+    size_t whole = (size + page - 1) & ~(page - 1);
+    void *p = aligned_alloc(page, whole);
+    if (!p) {
+        no_memory(size);
+    }
+#ifdef MADV_HUGEPAGE
+    (void)madvise(p, whole, MADV_HUGEPAGE); /* a wish: without it the memory is as good */
+#endif
     return p;
 }
 

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *mem_alloc(size_t size);                            /* not cleared */
+void *mem_alloc(size_t size); /* not cleared */
+/* As mem_alloc(), for megabytes that are soon written from end to end: in huge pages where the system lends them. */
+void *mem_alloc_large(size_t size);
 void *mem_calloc(size_t n, size_t size);                 /* cleared */
 void *mem_realloc_array(void *p, size_t n, size_t size); /* n * size is checked */
 char *mem_strdup(const char *s);                         /* NULL -> NULL */

@@ -136,7 +136,7 @@ marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args,
         s->keys = mem_alloc(2 * RUN_ROWS * sizeof *s->keys);
     }
     if (!s->spare) {
-        s->spare = mem_alloc(RUN_ROWS * sizeof *s->spare);
+        s->spare = mem_alloc_large(RUN_ROWS * sizeof *s->spare);
     }
     run_sort(rows, n, s->spare, s->keys);
     run_segment g = {.base = s->n_rows, .n = (uint32_t)n, .next = NO_ID, .first = s->spare[0], .last = s->spare[n - 1]};

@@ -268,7 +268,7 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     find_islands(s, r->rows, k->n);
     status = run_set_add(&s->events, r->rows, k->n, &k->args, k->n_args, &s->diag);
     if (!k->args) {
-        k->args = mem_alloc(k->cap_args);
+        k->args = mem_alloc_large(k->cap_args);
     }
     k->n = 0;
     k->n_args = 0;
@@ -524,7 +524,7 @@ marey_status source_load(source *s)
 {
     reading *r = mem_calloc(1, sizeof *r);
     r->s = s;
-    r->rows = mem_alloc(RUN_ROWS * sizeof *r->rows);
+    r->rows = mem_alloc_large(RUN_ROWS * sizeof *r->rows);
     trace_builder *b = &r->builder;
     trace_builder_init(b);
     b->flush = on_flush;

@@ -211,7 +211,7 @@ static void make_chunk(trace_chunk *c)
     c->external_id = mem_alloc(n * sizeof *c->external_id);
     c->args_len = mem_alloc(n * sizeof *c->args_len);
     c->flags = mem_alloc(n * sizeof *c->flags);
-    c->args = mem_alloc(ARGS_FIRST_BYTES);
+    c->args = mem_alloc_large(ARGS_FIRST_BYTES);
     c->cap_args = ARGS_FIRST_BYTES;
 }
 
