@@ -258,9 +258,9 @@ static void count_text(const diagnosis *g, char *out, size_t cap)
     }
     size_t notes = g->n_findings - faults;
     if (faults > 0) {
-        (void)snprintf(out, cap, "%zu of weight, %zu to know", faults, notes);
+        (void)snprintf(out, cap, "%zu to act on, %zu to know", faults, notes);
     } else {
-        (void)snprintf(out, cap, "nothing of weight");
+        (void)snprintf(out, cap, "nothing to act on");
     }
 }
 

@@ -67,14 +67,13 @@ static void collect_lane(collect *c, uint32_t lane, uint32_t group)
     visit_events(s, span, tracks, l->n_tracks, s->v.t0_ns, s->v.t1_ns, visit_derived, c);
 }
 
-/* Collectives are no phases; those wide enough to see stand among them. */
+/* Collectives are no phases; they stand among them. The narrow one counts too: its rank came last, and the others waited. */
 static void collect_collectives(collect *c, const scene_row *row)
 {
     const row_raster *r = c->s->src.events ? raster_row(c->s, row) : NULL;
     for (size_t i = 0; r && i < r->n_wide; i++) {
         const wide_event *w = &r->wide[i];
-        bool seen = (double)(w->e.end_ns - w->e.start_ns) * c->s->src.grid.inverse >= SEEN_PX;
-        if (w->e.klass == CLASS_COLLECTIVE && seen) {
+        if (w->e.klass == CLASS_COLLECTIVE) {
             push_instance(c, &w->e, w->key);
         }
     }
