@@ -162,7 +162,10 @@ marey_status session_build(session *s, diag *d)
 
 marey_status session_build_complete(session *s, diag *d)
 {
-    for (;;) {
+    /* Work on other threads may end between the look at it and the wait for it: a frame that got nothing new is built once
+     * more before it counts as stuck. */
+    enum { PATIENCE = 3 };
+    for (int idle = 0;;) {
         uint64_t before = cache_get_stats(s->cache).n_loaded + cache_get_stats(s->cache).n_failed;
         marey_status status = session_build(s, d);
         if (status != MAREY_OK || (s->frame.complete && !s->is_dirty)) {
@@ -175,7 +178,9 @@ marey_status session_build_complete(session *s, diag *d)
             worked = true;
         }
         cache_stats now = cache_get_stats(s->cache);
-        if (now.n_loaded + now.n_failed == before && !s->is_dirty && !worked) {
+        bool is_stuck = now.n_loaded + now.n_failed == before && !s->is_dirty && !worked;
+        idle = is_stuck ? idle + 1 : 0;
+        if (idle == PATIENCE) {
             return diag_error(d, MAREY_INTERNAL, store_path(s->file), DIAG_NO_OFFSET,
                               "The picture waits for %zu pieces of data that nobody loads.", s->frame.n_wanted);
         }
