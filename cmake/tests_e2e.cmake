@@ -26,3 +26,8 @@ set_tests_properties(e2e.synth PROPERTIES LABELS e2e TIMEOUT 300)
 add_test(NAME e2e.diagnose COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/bench/bench_diagnose.py $<TARGET_FILE:marey> --small)
 add_test(NAME e2e.report COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/report.py $<TARGET_FILE:marey> ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.diagnose e2e.report PROPERTIES LABELS e2e TIMEOUT 600)
+
+# A real Marey data set, span by span, through h5py.
+add_test(NAME e2e.marey_resnet COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/marey_resnet.py $<TARGET_FILE:marey>
+         ${CMAKE_SOURCE_DIR}/../shared)
+set_tests_properties(e2e.marey_resnet PROPERTIES LABELS e2e SKIP_RETURN_CODE 77)
