@@ -271,6 +271,16 @@ void scene_set_help(scene *s, const char *const (*rows)[2], size_t n)
     s->n_help = n;
 }
 
+/* Wide enough for the longest line, so that none is cut where there is room. */
+static float help_column(scene *s)
+{
+    float widest = px(s, 180);
+    for (size_t i = 0; i < s->n_help; i++) {
+        widest = fmaxf(widest, ceilf(width_of(s, FACE_SANS, 12, s->help[i][1])));
+    }
+    return px(s, 120) + widest + px(s, 20);
+}
+
 /* As many columns as it takes for all keys to fit, or as many as there is room for. */
 void draw_help(scene *s)
 {
@@ -279,7 +289,7 @@ void draw_help(scene *s)
     }
     float line = px(s, 22);
     float pad = px(s, 20);
-    float column = px(s, 330);
+    float column = help_column(s);
     float room_h = s->m.frame.h - 2 * pad - px(s, 64);
     float room_w = s->m.frame.w - 4 * pad;
     size_t per = (size_t)fmaxf(1, floorf(room_h / line));
