@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/answer.h"
 #include "app/args.h"
 #include "app/commands.h"
-#include "app/input.h"
 #include "app/program.h"
 #include "app/rows.h"
 #include "base/text.h"
@@ -137,8 +137,9 @@ static void print_table(const trace_model *m, const query_grid *q, const row_lis
 
 /* ---- the command ---- */
 
-static marey_status answer(const grid_job *job, store_file *f, diag *d)
+static marey_status answer(const void *ctx, store_file *f, diag *d)
 {
+    const grid_job *job = ctx;
     const trace_model *m = store_model(f);
     row_list rows = {0};
     query_row *unions = NULL;
@@ -193,29 +194,6 @@ static bool check(const grid_job *job)
     return true;
 }
 
-static int run(const grid_job *job, const arg_operands *paths)
-{
-    diag d;
-    diag_init(&d);
-    char *file = NULL;
-    store_file *f = NULL;
-    marey_status status = input_resolve(paths->items, paths->n, job->quiet, &file, &d);
-    if (status == MAREY_OK) {
-        status = store_open(&f, file, &d);
-    }
-    if (status == MAREY_OK) {
-        status = answer(job, f, &d);
-    }
-    if (status == MAREY_OK && (fflush(stdout) != 0 || ferror(stdout))) {
-        status = diag_error(&d, MAREY_IO, NULL, DIAG_NO_OFFSET, "The answer could not be written to standard output.");
-    }
-    program_print_messages(&d, job->quiet);
-    store_close(&f);
-    diag_deinit(&d);
-    free(file);
-    return program_exit_code(status);
-}
-
 int cmd_grid(int argc, char **argv)
 {
     grid_job job = {.time_ns = {INT64_MIN, INT64_MAX}, .n_bins = 100, .rows = "all"};
@@ -246,5 +224,5 @@ int cmd_grid(int argc, char **argv)
     if (parsed != ARGS_OK) {
         return parsed == ARGS_HELP ? EXIT_DONE : EXIT_USAGE;
     }
-    return check(&job) ? run(&job, &paths) : EXIT_USAGE;
+    return check(&job) ? program_answer(paths.items, paths.n, job.quiet, answer, &job) : EXIT_USAGE;
 }

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/answer.h"
 #include "app/args.h"
 #include "app/commands.h"
-#include "app/input.h"
 #include "app/program.h"
 #include "app/report.h"
 #include "store/store.h"
@@ -14,8 +14,9 @@ typedef struct report_job {
     uint64_t jobs;
 } report_job;
 
-static marey_status answer(const report_job *job, store_file *f, diag *d)
+static marey_status answer(const void *ctx, store_file *f, diag *d)
 {
+    const report_job *job = ctx;
     diagnosis g;
     diagnose_options options = {.jobs = (unsigned)job->jobs, .cancel = &program_cancel};
     program_catch_interrupt();
@@ -32,29 +33,6 @@ static marey_status answer(const report_job *job, store_file *f, diag *d)
     }
     diagnose_free(&g);
     return MAREY_OK;
-}
-
-static int run(const report_job *job, const arg_operands *paths)
-{
-    diag d;
-    diag_init(&d);
-    char *file = NULL;
-    store_file *f = NULL;
-    marey_status status = input_resolve(paths->items, paths->n, job->quiet, &file, &d);
-    if (status == MAREY_OK) {
-        status = store_open(&f, file, &d);
-    }
-    if (status == MAREY_OK) {
-        status = answer(job, f, &d);
-    }
-    if (status == MAREY_OK && (fflush(stdout) != 0 || ferror(stdout))) {
-        status = diag_error(&d, MAREY_IO, NULL, DIAG_NO_OFFSET, "The answer could not be written to standard output.");
-    }
-    program_print_messages(&d, job->quiet);
-    store_close(&f);
-    diag_deinit(&d);
-    free(file);
-    return program_exit_code(status);
 }
 
 int cmd_report(int argc, char **argv)
@@ -86,5 +64,5 @@ int cmd_report(int argc, char **argv)
         (void)fputs("marey report: --jobs goes up to 1024.\n", stderr);
         return EXIT_USAGE;
     }
-    return run(&job, &paths);
+    return program_answer(paths.items, paths.n, job.quiet, answer, &job);
 }

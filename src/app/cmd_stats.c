@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/answer.h"
 #include "app/args.h"
 #include "app/commands.h"
-#include "app/input.h"
 #include "app/program.h"
 #include "app/report.h"
 #include "app/rows.h"
@@ -155,8 +155,9 @@ static void print_table(const stats_answer *a)
     }
 }
 
-static marey_status answer(const stats_job *job, store_file *f, diag *d)
+static marey_status answer(const void *ctx, store_file *f, diag *d)
 {
+    const stats_job *job = ctx;
     row_list rows = {0};
     uint32_t *tracks = NULL;
     size_t n_tracks = 0;
@@ -182,29 +183,6 @@ fail:
     free(a.steps);
     rows_deinit(&rows);
     return status;
-}
-
-static int run(const stats_job *job, const arg_operands *paths)
-{
-    diag d;
-    diag_init(&d);
-    char *file = NULL;
-    store_file *f = NULL;
-    marey_status status = input_resolve(paths->items, paths->n, job->quiet, &file, &d);
-    if (status == MAREY_OK) {
-        status = store_open(&f, file, &d);
-    }
-    if (status == MAREY_OK) {
-        status = answer(job, f, &d);
-    }
-    if (status == MAREY_OK && (fflush(stdout) != 0 || ferror(stdout))) {
-        status = diag_error(&d, MAREY_IO, NULL, DIAG_NO_OFFSET, "The answer could not be written to standard output.");
-    }
-    program_print_messages(&d, job->quiet);
-    store_close(&f);
-    diag_deinit(&d);
-    free(file);
-    return program_exit_code(status);
 }
 
 int cmd_stats(int argc, char **argv)
@@ -238,5 +216,5 @@ int cmd_stats(int argc, char **argv)
         (void)fputs("marey stats: --time wants a range A..B whose end lies after its start.\n", stderr);
         return EXIT_USAGE;
     }
-    return run(&job, &paths);
+    return program_answer(paths.items, paths.n, job.quiet, answer, &job);
 }
