@@ -162,8 +162,8 @@ marey_status session_build(session *s, diag *d)
 
 marey_status session_build_complete(session *s, diag *d)
 {
-    /* Work on other threads may end between the look at it and the wait for it: a frame that got nothing new is built once
-     * more before it counts as stuck. */
+    /* Work on other threads may end between the look at it and the wait for it: a frame that got nothing new is built
+     * once more before it counts as stuck. */
     enum { PATIENCE = 3 };
     for (int idle = 0;;) {
         uint64_t before = cache_get_stats(s->cache).n_loaded + cache_get_stats(s->cache).n_failed;

@@ -35,7 +35,7 @@ typedef struct session_look {
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
     {                                                                                                                  \
-        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX, 0                           \
+        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX, 0 \
     }
 
 typedef struct session_options {

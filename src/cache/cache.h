@@ -74,10 +74,11 @@ bool cache_failed(const cache *c, bool is_tile, uint32_t id);
 
 /** Load one queued request on this thread. false: nothing queued. */
 bool cache_step(cache *c);
-/** Wait until something arrived since cache_begin_frame or nothing is in flight, at most `timeout_ms`. Without loader threads it
- *  returns at once. */
+/** Wait until something arrived since cache_begin_frame or nothing is in flight, at most `timeout_ms`. Without loader
+ * threads it returns at once. */
 void cache_wait(cache *c, int timeout_ms);
-/** Load all that is queued and wait for all that is in flight, with or without loader threads. Cost: one read per request. */
+/** Load all that is queued and wait for all that is in flight, with or without loader threads. Cost: one read per
+ * request. */
 void cache_settle(cache *c);
 /** Move what loading complained about since the last call into `d` (NULL: drop it): one error per failed key. */
 void cache_take_errors(cache *c, diag *d);

@@ -112,7 +112,7 @@ typedef struct bin_map {
     int64_t first_bin; /* of the window; may be negative */
     uint32_t n_bins;
     uint16_t middle_weight;
-    bin_range *ranges; /* [grid.n] */
+    bin_range *ranges;              /* [grid.n] */
     const struct reduce_plan *plan; /* reduce.h; may be NULL */
 } bin_map;
 
@@ -334,8 +334,8 @@ struct scene {
     uint64_t selected_key;
     char source_text[48];
     uint64_t events_a_frame; /* while the picture moves, after which rows are put off */
-    double event_budget; /* events in the window's blocks up to which all is drawn from events */
-    size_t many_ranks;   /* in the run, above which stage rows are made from rows of eight */
+    double event_budget;     /* events in the window's blocks up to which all is drawn from events */
+    size_t many_ranks;       /* in the run, above which stage rows are made from rows of eight */
 };
 
 /* rows.c, place.c */
@@ -377,8 +377,8 @@ void add_share(accumulator *a, uint32_t i, uint8_t klass, float part);
 uint8_t dominant_class(const accumulator *a, uint32_t i);
 /** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL.
  * @return how many */
-uint64_t accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g,
-                       accumulator *a, row_raster *out, double min_wide);
+uint64_t accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+                           const time_grid *g, accumulator *a, row_raster *out, double min_wide);
 
 /* source.c */
 void sources_begin(scene *s);

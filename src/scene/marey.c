@@ -67,7 +67,8 @@ static void collect_lane(collect *c, uint32_t lane, uint32_t group)
     visit_events(s, span, tracks, l->n_tracks, s->v.t0_ns, s->v.t1_ns, visit_derived, c);
 }
 
-/* Collectives are no phases; they stand among them. The narrow one counts too: its rank came last, and the others waited. */
+/* Collectives are no phases; they stand among them. The narrow one counts too: its rank came last, and the others
+ * waited. */
 static void collect_collectives(collect *c, const scene_row *row)
 {
     const row_raster *r = c->s->src.events ? raster_row(c->s, row) : NULL;

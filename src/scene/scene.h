@@ -38,9 +38,9 @@ typedef struct scene_input {
     double search_dp;           /* design px kept free in the bar, where there is room */
     const char *note;           /* a fact for the status line ("diagnosis 40 %"); NULL: none */
     const uint8_t *rank_marks;  /* [n_ranks] not 0: a mark of severity beside the rank's name; NULL: none */
-    /* The run's diagnosis (diagnose/diagnose.h), where the caller has it or works it out: for the cells beside the rows,
-     * the marks and the overview of steps. It must not change and outlives the scene. Without either the scene works
-     * it out by itself. */
+    /* The run's diagnosis (diagnose/diagnose.h), where the caller has it or works it out: for the cells beside the
+     * rows, the marks and the overview of steps. It must not change and outlives the scene. Without either the scene
+     * works it out by itself. */
     const struct diagnosis *diagnosis;
     bool diagnosis_is_due;
 } scene_input;

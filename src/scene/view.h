@@ -81,7 +81,7 @@ typedef struct view {
     view_steps steps_mode;
     uint32_t step;      /* place of the step (scene_steps) shown, or of the first column's */
     uint32_t n_columns; /* STEPS_COLUMNS: 2 to 8, as far as there is room; t0 and t1 are the first column's */
-    bool show_heat; /* cells beside the rows of the Marey layout */
+    bool show_heat;     /* cells beside the rows of the Marey layout */
     /* ORDER_HEAT: ranks of each group by a column's value over the steps in this window */
     heat_column sort_column;
     bool sort_ascending;

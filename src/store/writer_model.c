@@ -87,9 +87,9 @@ static bool put_scalars(store_writer *w, const trace_model *m)
     hid_t g = H5Gopen2(w->file, "/model", H5P_DEFAULT);
     bool ok = g >= 0 && h5_put_text(g, "name", m->name ? m->name : "") &&
               h5_put_i64(g, "start_epoch_ns", m->start_epoch_ns) && h5_put_i64(g, "duration_ns", m->duration_ns) &&
-              h5_put_i64(g, "clock_pivot_ns", m->clock_pivot_ns) &&
-              h5_put_i64(g, "view_start_ns", m->view_start_ns) && h5_put_i64(g, "view_end_ns", m->view_end_ns) &&
-              h5_put_i64(g, "n_events", (int64_t)m->n_events) && h5_put_i64(g, "n_links", (int64_t)m->n_links) &&
+              h5_put_i64(g, "clock_pivot_ns", m->clock_pivot_ns) && h5_put_i64(g, "view_start_ns", m->view_start_ns) &&
+              h5_put_i64(g, "view_end_ns", m->view_end_ns) && h5_put_i64(g, "n_events", (int64_t)m->n_events) &&
+              h5_put_i64(g, "n_links", (int64_t)m->n_links) &&
               h5_put_i64(g, "n_collectives", (int64_t)m->n_collectives) &&
               h5_put_i64(g, "n_samples", (int64_t)m->n_samples) && h5_put_i64(g, "n_metrics", (int64_t)m->n_metrics);
     if (g >= 0) {
