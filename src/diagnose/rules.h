@@ -37,6 +37,8 @@ typedef struct flagged {
 /** Steps in which the row's excess is a substantial part of its largest. Steps live in g->mem. */
 flagged excess_flag(const rule_state *s, const excess *e, size_t row);
 excess excess_make(size_t n_rows, size_t n_steps);
+/** Add to explained_ns how much of each step's length over other steps the worst row's excess explains. */
+void rules_explain(rule_state *s, const excess *e);
 /** What one would save without this row: its excess over the next one, mean over its steps. */
 int64_t excess_saved(const excess *e, size_t row, const flagged *f);
 /** No more than what every other rank now waits beyond the schedule's own bubble, mean over the steps: somebody who

@@ -165,25 +165,6 @@ static void add_slow_way(const rule_state *s, const way_list *l, size_t i)
                    rank_name(g, w->b));
 }
 
-static void explain_links(rule_state *s, const excess *e)
-{
-    int64_t *v = mem_alloc((e->n_steps + 1) * sizeof *v);
-    int64_t *most = mem_calloc(e->n_steps + 1, sizeof *most);
-    for (size_t r = 0; r < e->n_rows; r++) {
-        memcpy(v, e->ns + r * e->n_steps, e->n_steps * sizeof *v);
-        int64_t usual = lower_median(v, e->n_steps);
-        for (size_t k = 0; k < e->n_steps; k++) {
-            int64_t over = e->ns[r * e->n_steps + k] - usual;
-            most[k] = over > most[k] ? over : most[k];
-        }
-    }
-    for (size_t k = 0; k < e->n_steps; k++) {
-        s->explained_ns[k] += most[k];
-    }
-    free(v);
-    free(most);
-}
-
 static void judge_transfers(rule_state *s)
 {
     diagnosis *g = s->g;
@@ -198,7 +179,7 @@ static void judge_transfers(rule_state *s)
     for (size_t i = 0; i < l.n && i < MAX_FINDINGS * 64; i++) {
         add_slow_way(s, &l, i);
     }
-    explain_links(s, &l.e);
+    rules_explain(s, &l.e);
     free(l.items);
     free(l.e.ns);
     free(w);
@@ -443,7 +424,7 @@ static void judge_collectives(rule_state *s)
     for (uint32_t k = 0; k < n_groups; k++) {
         add_slow_group(s, &x, k, index, n_index);
     }
-    explain_links(s, &x.e);
+    rules_explain(s, &x.e);
     free(x.e.ns);
     free(x.base_ns);
     free(x.median_ns);

@@ -274,8 +274,7 @@ static void add_launch_bound(const rule_state *s, const suspect *u)
                    "late launches of %s", rank_name(g, u->rank));
 }
 
-/* How much of each step's length over other steps the worst rank's excess explains. */
-static void explain(rule_state *s, const excess *e)
+void rules_explain(rule_state *s, const excess *e)
 {
     int64_t *v = mem_alloc((e->n_steps + 1) * sizeof *v);
     int64_t *most = mem_calloc(e->n_steps + 1, sizeof *most);
@@ -315,7 +314,7 @@ void rules_rank(rule_state *s)
         add_launch_bound(s, &u[i]);
     }
     free(u);
-    explain(s, &s->compute);
-    explain(s, &s->stall);
-    explain(s, &s->launch);
+    rules_explain(s, &s->compute);
+    rules_explain(s, &s->stall);
+    rules_explain(s, &s->launch);
 }

@@ -40,25 +40,6 @@ static uint32_t *ranks_of_stage(const rule_state *s, uint32_t stage, size_t *n)
     return ranks;
 }
 
-static void explain_stage(rule_state *s, const excess *e)
-{
-    int64_t *v = mem_alloc((e->n_steps + 1) * sizeof *v);
-    int64_t *most = mem_calloc(e->n_steps + 1, sizeof *most);
-    for (size_t t = 0; t < e->n_rows; t++) {
-        memcpy(v, e->ns + t * e->n_steps, e->n_steps * sizeof *v);
-        int64_t usual = lower_median(v, e->n_steps);
-        for (size_t k = 0; k < e->n_steps; k++) {
-            int64_t over = e->ns[t * e->n_steps + k] - usual;
-            most[k] = over > most[k] ? over : most[k];
-        }
-    }
-    for (size_t k = 0; k < e->n_steps; k++) {
-        s->explained_ns[k] += most[k];
-    }
-    free(v);
-    free(most);
-}
-
 static void add_imbalance(rule_state *s, const excess *e, uint32_t stage)
 {
     diagnosis *g = s->g;
@@ -186,7 +167,7 @@ void rules_stage(rule_state *s)
     for (uint32_t t = 0; t < s->n_stages; t++) {
         add_imbalance(s, &e, t);
     }
-    explain_stage(s, &e);
+    rules_explain(s, &e);
     free(e.ns);
     add_bubble(s);
 }
