@@ -1,5 +1,5 @@
 # The program. Without the viewer it converts, reports and queries on a machine without any OpenGL library.
-set(MAREY_APP_DEPS trace lod store diagnose convert synth cache readers)
+set(MAREY_APP_DEPS trace graph lod store diagnose convert synth cache readers)
 set(MAREY_APP_LIBS "")
 set(MAREY_APP_EXCLUDE "")
 if(MAREY_VIEWER)

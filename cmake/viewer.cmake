@@ -14,5 +14,5 @@ marey_add_room(text DEPS draw LIBS PkgConfig::FREETYPE PkgConfig::HARFBUZZ PkgCo
 marey_add_room(gpu LIBS marey-glad ${CMAKE_DL_LIBS})
 marey_add_room(render DEPS draw text gpu LIBS marey-shaders PkgConfig::EGL PkgConfig::PNG)
 marey_shader_reload(marey-render)
-marey_add_room(scene DEPS trace lod store cache diagnose draw text)
+marey_add_room(scene DEPS trace graph lod store cache diagnose draw text)
 marey_add_room(ui DEPS draw text)
