@@ -79,9 +79,9 @@ typedef struct graph_stage {
 } graph_stage;
 
 typedef struct graph {
-    /* Strings: id i is the NUL-terminated text at text + string_at[i]; id 0 is "". */
+    /* Strings: id i is the NUL-terminated text at text + string_at[i]; id 0 is ""; string_at[n_strings] is n_text. */
     char *text;
-    uint64_t *string_at;
+    uint64_t *string_at; /* [n_strings + 1] */
     size_t n_strings, n_text;
 
     /* Nodes, in the input's order. */
@@ -136,6 +136,9 @@ typedef struct graph {
 } graph;
 
 void graph_deinit(graph *g);
+/** Makes what follows from the rest: in_first, from_first, from_edge, and the counts of implied and control rows.
+ * @return false when an edge's ends are out of range or the edges are not in order */
+bool graph_index(graph *g);
 static inline const char *graph_string(const graph *g, uint32_t id)
 {
     return id < g->n_strings ? g->text + g->string_at[id] : "";
