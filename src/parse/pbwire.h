@@ -37,8 +37,13 @@ void pb_open(pb_reader *r, const void *data, size_t size);
 void pb_enter(pb_reader *inner, const pb_reader *outer, const pb_field *f);
 /** @return false at the end, and when broken */
 bool pb_next(pb_reader *r, pb_field *f);
+/** Of a broken reader: was the field that broke it a length-delimited one that ends behind its message? Then `f` holds
+ *  the part that is there, so that what is complete of a cut file can still be read. */
+bool pb_cut(const pb_reader *r, pb_field *f);
 /** Numbers of a repeated field, packed or not: call with each field; *at begins with 0. @return false when through */
 bool pb_packed(const pb_field *f, size_t *at, uint64_t *value);
+/** The same for fixed32 (bytes = 4) and fixed64 (8). */
+bool pb_packed_fixed(const pb_field *f, size_t *at, unsigned bytes, uint64_t *value);
 static inline int64_t pb_zigzag(uint64_t v)
 {
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
