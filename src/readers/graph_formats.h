@@ -1,0 +1,21 @@
+/*
+ * The graph formats by name: one constant per file readers/graph_*.c, and the table GRAPH_FORMATS in graph_reader.c.
+ * Of formats that are equally sure of a file the first in the table reads it.
+ */
+#ifndef MAREY_READERS_GRAPH_FORMATS_H
+#define MAREY_READERS_GRAPH_FORMATS_H
+
+#include "readers/graph_reader.h"
+
+enum { GRAPH_HEAD_BYTES = 64 * 1024 }; /* a sniffer looks no further */
+
+static inline size_t graph_head_size(const graph_input *in)
+{
+    return in->size < GRAPH_HEAD_BYTES ? in->size : GRAPH_HEAD_BYTES;
+}
+/** Does this text occur in the first bytes? */
+bool graph_head_has(const graph_input *in, const char *text);
+/** The first byte that is no blank (behind a byte order mark), or 0: '{' and '[' begin JSON. */
+char graph_head_byte(const graph_input *in);
+
+#endif
