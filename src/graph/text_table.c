@@ -1,0 +1,88 @@
+#include "graph/text_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+static void grow(text_table *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : 1024;
+    text_slot *slots = mem_calloc(cap, sizeof *slots);
+    for (size_t i = 0; i < t->cap; i++) {
+        if (t->slots[i].id) {
+            size_t k = t->slots[i].hash & (cap - 1);
+            while (slots[k].id) {
+                k = (k + 1) & (cap - 1);
+            }
+            slots[k] = t->slots[i];
+        }
+    }
+    free(t->slots);
+    t->slots = slots;
+    t->cap = cap;
+}
+
+static uint32_t append(text_table *t, const char *s, size_t n)
+{
+    VEC_RESERVE(t->text, t->cap_text, t->n_text + n + 1);
+    VEC_RESERVE(t->at, t->cap_at, t->n + 2);
+    if (n > 0) {
+        memcpy(t->text + t->n_text, s, n);
+    }
+    t->text[t->n_text + n] = '\0';
+    t->at[t->n] = t->n_text;
+    t->n_text += n + 1;
+    t->at[t->n + 1] = t->n_text;
+    return (uint32_t)t->n++;
+}
+
+uint32_t text_table_put(text_table *t, const char *s, size_t n, bool *is_new)
+{
+    if (t->n * 2 >= t->cap) {
+        grow(t);
+    }
+    uint32_t hash = (uint32_t)hash_bytes(s, n);
+    size_t i = hash & (t->cap - 1);
+    for (; t->slots[i].id; i = (i + 1) & (t->cap - 1)) {
+        if (t->slots[i].hash != hash) {
+            continue;
+        }
+        uint32_t id = t->slots[i].id - 1;
+        if (t->at[id + 1] - t->at[id] == n + 1 && memcmp(t->text + t->at[id], s, n) == 0) {
+            if (is_new) {
+                *is_new = false;
+            }
+            return id;
+        }
+    }
+    if (t->n >= (1U << 31)) {
+        return UINT32_MAX;
+    }
+    if (is_new) {
+        *is_new = true;
+    }
+    uint32_t id = append(t, s, n);
+    t->slots[i] = (text_slot){hash, id + 1};
+    return id;
+}
+
+void text_table_seal(text_table *t)
+{
+    free(t->slots);
+    t->slots = NULL;
+    t->cap = 0;
+    t->text = mem_realloc_array(t->text, t->n_text ? t->n_text : 1, 1);
+    t->at = mem_realloc_array(t->at, t->n + 1, sizeof *t->at);
+    t->cap_text = t->n_text;
+    t->cap_at = t->n + 1;
+}
+
+void text_table_deinit(text_table *t)
+{
+    free(t->text);
+    free(t->at);
+    free(t->slots);
+    memset(t, 0, sizeof *t);
+}
