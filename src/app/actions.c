@@ -118,6 +118,13 @@ static void heat_cells(session *s, int64_t now_ns)
     s->is_dirty = true;
 }
 
+static void lines(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    s->view.lines = (uint8_t)((s->view.lines + 1) % LINES_MODES);
+    s->is_dirty = true;
+}
+
 static void overview(session *s, int64_t now_ns)
 {
     (void)now_ns;
@@ -345,6 +352,7 @@ const action ACTIONS[] = {
     {"overview", "O", "strip above: shares, step times, maps of rank x step", overview},
     {"layout-steps", "X", "rank x step as a map", layout_steps},
     {"heat", "K", "cells beside the rows (Marey)", heat_cells},
+    {"lines", "Y", "lines in the rows: memory and FLOP/s, either, none", lines},
     {"sort-busy", NULL, NULL, sort_busy},
     {"sort-exposed", NULL, NULL, sort_exposed},
     {"sort-wait", NULL, NULL, sort_wait},

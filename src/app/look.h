@@ -30,6 +30,8 @@
          &(look).panels, NULL},                                                                                         \
         {"--overview",     0,   ARG_COUNT, "N", "strip above: 0 shares of time, 1 step times, 2 to 5 maps (0)",         \
          &(look).overview, NULL},                                                                                       \
+        {"--lines",     0,   ARG_CHOICE, "all|memory|flops|off", "lines inside the rows of devices (all there are)",    \
+         &(look).lines, NULL},                                                                                          \
         {"--steps",     0,   ARG_CHOICE, "run|one|columns", "the run, one step, or several side by side (run)",         \
          &(look).steps, NULL},                                                                                          \
         {"--step",     0,   ARG_COUNT, "N", "the step shown, or the first of several: its number in the input",         \

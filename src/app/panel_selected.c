@@ -302,11 +302,31 @@ static uint32_t classes_of_names(const trace_model *m)
     return bits;
 }
 
+/* The lines that are drawn, with what the rows' height stands for. @return how many there are then */
+static size_t legend_of_lines(panels *p, ui_legend_item *items, size_t n)
+{
+    enum { CAP = 64 };
+    const theme *t = theme_get(p->session->view.theme);
+    const scene_frame *f = &p->session->frame;
+    const double tops[2] = {f->line_memory_top, f->line_flops_top};
+    for (int k = 0; k < 2; k++) {
+        char value[48];
+        if (!(tops[k] > 0)) {
+            continue;
+        }
+        char *text = ui_memory(p->ui, CAP);
+        scene_line_text(tops[k], k == 0, value, sizeof value);
+        (void)snprintf(text, CAP, "%s to %s", k == 0 ? "memory" : "rate", value);
+        items[n++] = (ui_legend_item){text, k == 0 ? t->line_memory : t->line_flops};
+    }
+    return n;
+}
+
 void legend_show(panels *p)
 {
     const theme *t = theme_get(p->session->view.theme);
     uint32_t bits = p->classes ? p->classes : classes_of_names(store_model(p->session->file));
-    ui_legend_item items[CLASS_COUNT + 1];
+    ui_legend_item items[CLASS_COUNT + 3];
     size_t n = 0;
     for (uint32_t c = 0; c < CLASS_COUNT; c++) {
         if (bits & (1U << c)) {
@@ -316,6 +336,7 @@ void legend_show(panels *p)
             }
         }
     }
+    n = legend_of_lines(p, items, n);
     ui_section(p->ui, "Legend", NULL);
     ui_legend(p->ui, "classes", items, n);
 }

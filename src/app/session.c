@@ -34,6 +34,7 @@ static void apply_look(session *s, const session_look *look)
     }
     view_clamp(&s->view, s->duration_ns);
     s->view.overview = look->overview < OVERVIEW_MODES ? (uint8_t)look->overview : 0;
+    s->view.lines = (uint8_t)look->lines;
     steps_look(s, (view_steps)look->steps, look->step);
     if (look->rows) {
         strncpy(s->view.rows_pattern, look->rows, sizeof s->view.rows_pattern - 1);

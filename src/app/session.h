@@ -31,11 +31,13 @@ typedef struct session_look {
     int steps;           /* view_steps */
     uint64_t step;       /* number as the input counts; UINT64_MAX: the first */
     uint64_t overview;   /* view_overview */
+    int lines;           /* view_lines */
 } session_look;
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
     {                                                                                                                  \
-        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX, 0 \
+        THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX,   \
+            0, LINES_ALL                                                                                               \
     }
 
 typedef struct session_options {

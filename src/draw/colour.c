@@ -42,6 +42,8 @@ static const theme themes[THEME_COUNT] = {
                      HEX(0x1b2129), HEX(0x27415c), HEX(0x2f6290), HEX(0x4f8fc4), HEX(0x9cc9ef)},
             .on_data_dark = HEX(0x0f1216),
             .on_data_light = HEX(0xffffff),
+            .line_memory = HEX(0xd8f26b),
+            .line_flops = HEX(0xffffff),
         },
     [THEME_LIGHT] =
         {
@@ -66,6 +68,8 @@ static const theme themes[THEME_COUNT] = {
                      HEX(0xeef2f6), HEX(0xcfe0f1), HEX(0x9fc3e6), HEX(0x5d97cf), HEX(0x2f69a8)},
             .on_data_dark = HEX(0x1a2029),
             .on_data_light = HEX(0xffffff),
+            .line_memory = HEX(0x3d7a00),
+            .line_flops = HEX(0x111418),
         },
 };
 

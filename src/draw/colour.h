@@ -27,6 +27,7 @@ typedef struct theme {
     rgba heat[5];                     /* low to high */
     rgba data[PALETTE_SIZE];          /* by trace_class */
     rgba on_data_dark, on_data_light; /* label colours on top of data */
+    rgba line_memory, line_flops;     /* lines of values on top of data */
 } theme;
 
 const theme *theme_get(theme_id id);

@@ -145,12 +145,9 @@ static void draw_ticks(scene *s, const tick_plan *p, rect taken)
         tick_text(p, t, text, sizeof text);
         float w = width_of(s, FACE_SANS, 11, text);
         float at = x + px(s, 4);
-        float limit = s->m.axis.x + s->m.axis.w;
-        if (at + w > limit) {
-            at = limit - w; /* at the right edge the label stands left of its tick, as long as it stays clear */
-        }
+        bool is_whole = at >= s->m.axis.x && at + w <= s->m.axis.x + s->m.axis.w; /* every label right of its tick */
         bool is_free = taken.w <= 0 || at + w < taken.x || at > taken.x + taken.w;
-        if (at >= right && at >= s->m.axis.x && is_free) {
+        if (at >= right && is_whole && is_free) {
             rect r = {at, s->m.axis.y, w + 1, s->m.axis.h};
             (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, r, TEXT_LEFT, s->t->dim, text);
             right = at + w + px(s, 12);

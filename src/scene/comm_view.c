@@ -301,10 +301,12 @@ void scene_set_wake(scene *s, void (*wake)(void *ctx), void *ctx)
         comm_work_set_wake(s->comm_layout->work, wake, ctx);
     }
     heat_set_wake(s);
+    lines_set_wake(s);
 }
 
 bool scene_settle(scene *s)
 {
     bool was = s->comm_layout && s->comm_layout->work && comm_work_settle(s->comm_layout->work);
+    was = lines_settle(s) || was;
     return heat_settle(s) || was;
 }

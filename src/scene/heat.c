@@ -1,11 +1,11 @@
 /* The numbers behind the cells, and which findings are marked where. */
 #include "scene/heat.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "scene/line_data.h"
 
 static const double UNKNOWN = (double)NAN;
 static const double MARKED_SEVERITY = 0.3; /* below, a finding describes the run and blames nobody */
@@ -107,28 +107,14 @@ rgba heat_colour(const theme *t, double place)
                   (uint8_t)lround(a.b + (b.b - a.b) * part), 255};
 }
 
-static bool names_memory(const char *name)
-{
-    static const char word[] = "memory";
-    for (const char *p = name; *p; p++) {
-        size_t i = 0;
-        while (word[i] && tolower((unsigned char)p[i]) == word[i]) {
-            i++;
-        }
-        if (!word[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static double peak_memory(const scene *s, uint32_t rank)
 {
     double most = UNKNOWN;
     for (uint32_t i = s->rank_first_counter[rank]; i < s->rank_first_counter[rank + 1]; i++) {
         const trace_counter *c = &s->model->counters[s->rank_counters[i]];
-        if (c->n_samples > 0 && names_memory(c->name) && !(c->max <= most)) {
-            most = c->max;
+        double unit = 1;
+        if (c->n_samples > 0 && line_counter_is_memory(c->name, &unit) && !(c->max * unit <= most)) {
+            most = c->max * unit;
         }
     }
     return most;

@@ -275,6 +275,7 @@ struct marey_cache;
 struct comm_table;
 struct comm_view;
 struct heat_view;
+struct line_view;
 struct steps_state;
 struct step_map;
 
@@ -305,6 +306,7 @@ struct scene {
     struct comm_table *comm;
     struct comm_view *comm_layout;
     struct heat_view *heat;
+    struct line_view *lines;
     struct steps_state *steps;
     struct step_map *step_map;
     void (*wake)(void *ctx); /* of what is worked out beside the drawing */
@@ -483,6 +485,9 @@ float heat_width(const scene *s);
 /* heat.c: the scene's wake, for what is worked out; waiting for it. */
 void heat_set_wake(scene *s);
 bool heat_settle(scene *s);
+/* lines.c, likewise */
+void lines_set_wake(scene *s);
+bool lines_settle(scene *s);
 
 /* pick.c */
 void hover_update(scene *s);

@@ -109,7 +109,7 @@ static void draw_label(scene *s, const scene_row *row, float y, float h, bool ho
     float used = put_text(s, LAYER_PANELS, t.face, size, box, TEXT_LEFT, t.colour, t.name);
     box.x += used + px(s, 10);
     box.w -= used + px(s, 10);
-    if (t.detail[0] && used > 0 && box.w >= px(s, 40)) {
+    if (t.detail[0] && used > 0 && width_of(s, FACE_SANS, 11, t.detail) <= box.w) { /* whole, or not at all */
         rgba c = row->kind == ROW_GROUP ? s->t->dim : s->t->faint; /* hosts are decoration, ranges are not */
         (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, box, TEXT_LEFT, c, t.detail);
     }

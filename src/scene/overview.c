@@ -252,8 +252,40 @@ static double overview_x(const scene *s, double t_ns)
     return (double)r.x + t_ns / fmax((double)s->model->duration_ns, 1) * (double)r.w;
 }
 
+/* The framed part of the strip: px from the frame's left to its right edge, at least wide enough to be seen. */
+typedef struct framed {
+    float x0, x1;
+} framed;
+
+static framed find_framed(const scene *s)
+{
+    rect r = s->m.overview;
+    float x0 = snap(fmin(fmax(overview_x(s, s->v.t0_ns), (double)r.x), (double)(r.x + r.w)));
+    double last = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1_ns : s->v.t1_ns;
+    float x1 = snap(fmin(fmax(overview_x(s, last), (double)r.x), (double)(r.x + r.w)));
+    float least = px(s, 4);
+    if (x1 - x0 < least) {
+        x0 = fminf(fmaxf(floorf((x0 + x1 - least) / 2), r.x), r.x + r.w - least);
+        x1 = x0 + least;
+    }
+    return (framed){x0, x1};
+}
+
+/* Beside an edge of the frame that would cross it, not under it. */
+static float clear_of_edges(const scene *s, framed f, float x, float w)
+{
+    const float edges[] = {f.x0, f.x1};
+    float room = px(s, 4);
+    for (int i = 0; i < 2; i++) {
+        x = x - room < edges[i] && x + w + room > edges[i] ? edges[i] + room : x;
+    }
+    return x;
+}
+
+/* Those in the frame stand out. */
 static void draw_step_numbers(scene *s, rect bars, rect numbers)
 {
+    framed f = find_framed(s);
     float last_line = -1e9F;
     float last_text = -1e9F;
     for (uint32_t i = s->rank_first_step[0]; i < s->rank_first_step[1]; i++) {
@@ -266,12 +298,15 @@ static void draw_step_numbers(scene *s, rect bars, rect numbers)
         last_line = x;
         char text[32];
         (void)snprintf(text, sizeof text, "%lld", (long long)step->index);
-        float w = width_of(s, FACE_SANS, 10, text);
-        if (x + px(s, 3) < last_text || x + px(s, 3) + w > numbers.x + numbers.w) {
+        float w = width_of(s, FACE_SANS_MEDIUM, 10, text);
+        float at_x = clear_of_edges(s, f, x + px(s, 3), w);
+        if (at_x < last_text || at_x + w > numbers.x + numbers.w) {
             continue;
         }
-        rect at = {x + px(s, 3), numbers.y, w + 1, numbers.h};
-        (void)put_text(s, LAYER_MARKS, FACE_SANS, 10, at, TEXT_LEFT, s->t->dim, text);
+        bool in_frame = at_x >= f.x0 && at_x + w <= f.x1 && f.x1 - f.x0 < numbers.w / 2;
+        rect at = {at_x, numbers.y, w + 1, numbers.h};
+        (void)put_text(s, LAYER_PANELS, in_frame ? FACE_SANS_MEDIUM : FACE_SANS, 10, at, TEXT_LEFT,
+                       in_frame ? s->t->text : s->t->dim, text);
         last_text = at.x + w + px(s, 8);
     }
 }
@@ -279,18 +314,11 @@ static void draw_step_numbers(scene *s, rect bars, rect numbers)
 static void draw_window(scene *s)
 {
     rect r = s->m.overview;
-    float x0 = snap(fmin(fmax(overview_x(s, s->v.t0_ns), (double)r.x), (double)(r.x + r.w)));
-    double last = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1_ns : s->v.t1_ns;
-    float x1 = snap(fmin(fmax(overview_x(s, last), (double)r.x), (double)(r.x + r.w)));
-    float least = px(s, 4);
-    if (x1 - x0 < least) {
-        x0 = fminf(fmaxf(floorf((x0 + x1 - least) / 2), r.x), r.x + r.w - least);
-        x1 = x0 + least;
-    }
+    framed f = find_framed(s);
     rgba veil = rgba_with_alpha(s->t->ground, 110);
-    draw_rect(s->l, LAYER_MARKS, (rect){r.x, r.y, x0 - r.x, r.h}, veil);
-    draw_rect(s->l, LAYER_MARKS, (rect){x1, r.y, r.x + r.w - x1, r.h}, veil);
-    rect frame = {x0 - 1, r.y, x1 - x0 + 2, r.h};
+    draw_rect(s->l, LAYER_MARKS, (rect){r.x, r.y, f.x0 - r.x, r.h}, veil);
+    draw_rect(s->l, LAYER_MARKS, (rect){f.x1, r.y, r.x + r.w - f.x1, r.h}, veil);
+    rect frame = {f.x0 - 1, r.y, f.x1 - f.x0 + 2, r.h};
     draw_round(s->l, LAYER_PANELS, frame, px(s, 3), rgba_with_alpha(s->t->accent, 18), fmaxf(1, px(s, 1.5)),
                s->t->accent);
 }

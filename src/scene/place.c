@@ -20,6 +20,13 @@ double rank_unit_default_dp(view_layout layout)
     return layout == LAYOUT_MAREY ? 38 : 28;
 }
 
+/* Few rows are given more than they need, so that a picture of two ranks is not mostly empty; beyond this they would
+ * be walls. */
+static double rank_unit_most_dp(view_layout layout)
+{
+    return layout == LAYOUT_MAREY ? 112 : 64;
+}
+
 static double row_height_dp(const scene_row *row, double unit_dp)
 {
     const height_rule *rule = &rules[row->kind];
@@ -45,10 +52,10 @@ static double total_dp(const scene *s, double unit_dp)
     return sum;
 }
 
-/* The largest rank row, up to the usual one, with which everything fits; rows with a least height may still not. */
+/* The largest rank row, up to a most, with which everything fits; rows with a least height may still not. */
 static double fitting_unit_dp(const scene *s, double room_dp)
 {
-    double high = rank_unit_default_dp(s->v.layout);
+    double high = rank_unit_most_dp(s->v.layout);
     if (total_dp(s, high) <= room_dp) {
         return high;
     }

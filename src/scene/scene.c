@@ -6,6 +6,7 @@
 
 #include "scene/heat.h"
 #include "scene/internal.h"
+#include "scene/lines.h"
 #include "scene/marey.h"
 #include "scene/step_map.h"
 #include "scene/steps.h"
@@ -44,6 +45,7 @@ void scene_destroy(scene **ps)
     comm_free(&s->comm);
     comm_view_free(&s->comm_layout);
     heat_free(&s->heat);
+    lines_free(&s->lines);
     steps_deinit(s);
     step_map_free(&s->step_map);
     rasters_deinit(&s->rasters);
@@ -94,6 +96,7 @@ static void draw_data(scene *s)
     draw_rows(s);
     if (s->v.layout == LAYOUT_MAREY) {
         marey_draw(s);
+        lines_draw(s);
     }
     draw_marks(s);
     heat_draw_marks(s);
@@ -156,6 +159,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     layout_frame(s);
     tree_update(s);
     place_rows(s);
+    lines_prepare(s);
     bool in_columns = columns_prepare(s);
     sources_begin(s);
     rasters_begin(s);

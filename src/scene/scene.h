@@ -55,9 +55,11 @@ typedef struct scene_frame {
     double unit_px;              /* height of a rank's row, design px: view.row_px, or what fits */
     size_t n_rows, n_rows_visible;
     size_t n_bands, n_outliers; /* Marey layout */
-    uint32_t n_columns;         /* steps side by side; 1: one plot */
-    float column_w;             /* device px from one to the next; the plot's width where there is one */
-    const char *source;         /* "events", "r1 level 3", ...: what the plot was drawn from */
+    /* Bytes and FLOP/s that the rows' height stands for; 0: no such line is shown. */
+    double line_memory_top, line_flops_top;
+    uint32_t n_columns; /* steps side by side; 1: one plot */
+    float column_w;     /* device px from one to the next; the plot's width where there is one */
+    const char *source; /* "events", "r1 level 3", ...: what the plot was drawn from */
 } scene_frame;
 
 /** Build the frame into `l` (begun by the scene). Cost: bounded by the pixels, see docs/. */
@@ -141,6 +143,9 @@ bool scene_comm_click(scene *s, view *v, const comm_hit *hit, comm_target *go);
 bool scene_comm_open(scene *s, const view *v, comm_target *go);
 /** Scroll the list under the point by design px. @return false when there is none */
 bool scene_comm_scroll(const scene *s, view *v, double x, double y, double by_px);
+
+/** A value of such a line with its unit. */
+void scene_line_text(double value, bool is_memory, char *out, size_t cap);
 
 /** Open or close a node of the row tree (by row index of the last frame). @return false when it has no children */
 bool scene_toggle_row(scene *s, uint32_t row);

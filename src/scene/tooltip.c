@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/lines.h"
 #include "scene/marey.h"
 #include "scene/tip.h"
 
@@ -545,8 +546,13 @@ void draw_hover(scene *s)
         describe_event(s, t, &h->event);
     } else if (h->in_column) {
         describe_column(s, t, row, column);
+    } else if (row->kind == ROW_RANK) {
+        (void)snprintf(t->title, sizeof t->title, "%s", s->model->ranks[row->id].label);
+        t->klass = CELL_EMPTY;
     } else {
         return;
     }
-    tip_draw(s, t);
+    if (lines_add_tip(s, t, row, column) > 0 || h->in_column || row->kind != ROW_RANK) {
+        tip_draw(s, t);
+    }
 }

@@ -90,6 +90,7 @@ void view_clamp(view *v, int64_t duration_ns)
 
 static const char *const layout_names[] = {"timeline", "marey", "communication", "steps"};
 static const char *const grouping_names[] = {"none", "stage", "host"};
+static const char *const lines_names[] = {"all", "memory", "flops", "off"};
 static const char *const steps_names[] = {"run", "one", "columns"};
 static const char *const order_names[] = {"rank", "busy", "name", "heat"};
 
@@ -106,6 +107,7 @@ void view_to_json(const view *v, json_out *j)
     json_kuint(j, "overview", v->overview);
     json_kstr(j, "steps", steps_names[v->steps_mode]);
     json_kuint(j, "step", v->step);
+    json_kstr(j, "lines", lines_names[v->lines % LINES_MODES]);
     json_kstr(j, "theme", theme_get(v->theme)->name);
     json_key(j, "selected_row");
     if (v->selected_row == UINT64_MAX) {

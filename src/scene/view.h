@@ -63,6 +63,9 @@ typedef enum view_overview {
 /* What is looked at: the run, one step, or several side by side, aligned at their starts. */
 typedef enum view_steps { STEPS_RUN, STEPS_ONE, STEPS_COLUMNS } view_steps;
 
+/* Lines inside the rows of devices (Marey layout), where the input states what they show. */
+typedef enum view_lines { LINES_ALL, LINES_MEMORY, LINES_FLOPS, LINES_OFF, LINES_MODES } view_lines;
+
 typedef struct view {
     double t0_ns, t1_ns; /* time across the plot, t1 > t0 */
     double scroll_px;    /* rows' vertical scroll, >= 0 */
@@ -82,6 +85,7 @@ typedef struct view {
     uint32_t step;      /* place of the step (scene_steps) shown, or of the first column's */
     uint32_t n_columns; /* STEPS_COLUMNS: 2 to 8, as far as there is room; t0 and t1 are the first column's */
     bool show_heat;     /* cells beside the rows of the Marey layout */
+    uint8_t lines;      /* view_lines */
     /* ORDER_HEAT: ranks of each group by a column's value over the steps in this window */
     heat_column sort_column;
     bool sort_ascending;

@@ -27,6 +27,12 @@ typedef struct small_run {
     trace_model m;
     small_event *events;
     size_t n, cap;
+    store_sample *samples; /* of all counters, one after the other */
+    size_t n_samples, cap_samples;
+    store_metric *metrics; /* name, tag: into metric_strings */
+    size_t n_metrics, cap_metrics;
+    const char *const *metric_strings;
+    size_t n_metric_strings;
     char path[128];
 } small_run;
 
@@ -91,6 +97,35 @@ static inline void small_step(small_run *r, uint32_t rank, int64_t index, int64_
     s.device_start_ns = start_ns;
     s.device_end_ns = end_ns;
     VEC_PUSH(r->m.steps, r->m.n_steps, r->m.cap_steps, s);
+}
+
+/* A counter of the rank that was added last. */
+static inline void small_counter(small_run *r, const char *name, const store_sample *v, size_t n)
+{
+    trace_model *m = &r->m;
+    trace_counter c = {.name = arena_strndup(&m->mem, name, strlen(name)), .rank = (uint32_t)(m->n_ranks - 1)};
+    c.thread = NO_ID;
+    c.first_sample = r->n_samples;
+    c.n_samples = n;
+    for (size_t i = 0; i < n; i++) {
+        c.min = i == 0 || v[i].value < c.min ? v[i].value : c.min;
+        c.max = i == 0 || v[i].value > c.max ? v[i].value : c.max;
+        VEC_PUSH(r->samples, r->n_samples, r->cap_samples, v[i]);
+    }
+    VEC_PUSH(m->counters, m->n_counters, m->cap_counters, c);
+    m->n_samples = r->n_samples;
+}
+
+/* A number of an operator on a rank (-1: none). */
+static inline void small_metric(small_run *r, trace_metric_kind kind, int64_t rank, uint32_t name, uint32_t tag,
+                                double value)
+{
+    store_metric k = {.value = value, .rank = rank, .a = -1, .b = -1, .step = -1, .time_ns = -1};
+    k.kind = (uint8_t)kind;
+    k.name = name;
+    k.tag = tag;
+    VEC_PUSH(r->metrics, r->n_metrics, r->cap_metrics, k);
+    r->m.n_metrics = r->n_metrics;
 }
 
 static inline void small_put(small_run *r, small_event e)
@@ -213,6 +248,12 @@ static inline marey_status small_write(small_run *r, diag *d)
             status = small_write_group(r, w, kind, first, d);
         }
     }
+    if (status == MAREY_OK && r->n_samples > 0) {
+        status = store_writer_samples(w, r->samples, r->n_samples, d);
+    }
+    if (status == MAREY_OK && r->n_metrics > 0) {
+        status = store_writer_metrics(w, r->metrics, r->n_metrics, r->metric_strings, r->n_metric_strings, d);
+    }
     if (status == MAREY_OK) {
         status = store_writer_finish(w, &r->m, d);
     }
@@ -226,6 +267,8 @@ static inline void small_free(small_run *r)
         (void)unlink(r->path);
     }
     free(r->events);
+    free(r->samples);
+    free(r->metrics);
     trace_model_deinit(&r->m);
 }
 
