@@ -21,19 +21,6 @@ marey_status h5_fail(diag *d, marey_status status, const char *file, const char 
 
 hid_t h5_type(schema_type t); /* in the file; memory is the same on the machines that marey runs on */
 
-/** A text attribute. @return false on failure */
-bool h5_put_text(hid_t object, const char *name, const char *text);
-/* The types of attributes that one file's objects have in common, by length. Zeroed is empty. */
-enum { H5_TEXTS = 192 };
-typedef struct h5_texts {
-    hid_t space;
-    hid_t types[H5_TEXTS];
-} h5_texts;
-
-/** As h5_put_text(), with what many attributes share made once. */
-bool h5_texts_put(h5_texts *t, hid_t object, const char *name, const char *text);
-void h5_texts_deinit(h5_texts *t);
-bool h5_put_i64(hid_t object, const char *name, int64_t value);
 /** @return false when absent, of another type, or longer than cap - 1 */
 bool h5_get_text(hid_t object, const char *name, char *out, size_t cap);
 bool h5_get_i64(hid_t object, const char *name, int64_t *out);

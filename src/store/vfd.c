@@ -29,11 +29,10 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     if (!info || !info->record) {
         return NULL;
     }
-    int o = (flags & H5F_ACC_RDWR) ? O_RDWR : O_RDONLY;
-    o |= (flags & H5F_ACC_TRUNC) ? O_TRUNC : 0;
-    o |= (flags & H5F_ACC_CREAT) ? O_CREAT : 0;
-    o |= (flags & H5F_ACC_EXCL) ? O_EXCL : 0;
-    int fd = open(name, o | O_CLOEXEC, 0666);
+    if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)) {
+        return NULL;
+    }
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0) {
         info->record->error = errno;
@@ -48,7 +47,6 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     f->device = st.st_dev;
     f->inode = st.st_ino;
     f->record = info->record;
-    f->record->error = 0; /* the library tries without creating first */
     return &f->pub;
 }
 
@@ -118,38 +116,11 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
     return 0;
 }
 
+/* The library wants one. */
 static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buffer)
 {
-    (void)dxpl;
-    vfd_file *f = (vfd_file *)file;
-    vfd_record *r = f->record;
-    if (addr > f->eoa || size > f->eoa - addr) {
-        return -1;
-    }
-    if (type == H5FD_MEM_DRAW) {
-        r->raw_addr = addr;
-        r->raw_size = size;
-        r->n_raw++;
-    }
-    if (r->error == 0 && !file_pwrite(f->fd, buffer, size, addr)) {
-        r->error = errno ? errno : EIO;
-    }
-    f->eof = addr + size > f->eof ? addr + size : f->eof;
-    return 0;
-}
-
-static herr_t vfd_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing)
-{
-    (void)dxpl;
-    (void)closing;
-    vfd_file *f = (vfd_file *)file;
-    if (f->eoa != f->eof) {
-        if (f->record->error == 0 && ftruncate(f->fd, (off_t)f->eoa) != 0) {
-            f->record->error = errno;
-        }
-        f->eof = f->eoa;
-    }
-    return 0;
+    (void)file, (void)type, (void)dxpl, (void)addr, (void)size, (void)buffer;
+    return -1;
 }
 
 static const H5FD_class_t VFD_CLASS = {
@@ -166,7 +137,6 @@ static const H5FD_class_t VFD_CLASS = {
     .get_eof = vfd_get_eof,
     .read = vfd_read,
     .write = vfd_write,
-    .truncate = vfd_truncate,
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 

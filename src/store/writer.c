@@ -1,5 +1,4 @@
 /* The writer's life: aside file, jobs, directories, rename. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/h5.h"
+#include "store/vfd.h"
 #include "store/writer.h"
 
 /* ------------------------------------------------------------------ jobs */
@@ -171,37 +172,6 @@ static marey_status check_target(const char *path, bool force, diag *d)
     return MAREY_OK;
 }
 
-static bool put_root(hid_t file)
-{
-    char version[16];
-    (void)snprintf(version, sizeof version, "%d.%d", STORE_VERSION_MAJOR, STORE_VERSION_MINOR);
-    return h5_put_text(file, "format", "marey") && h5_put_text(file, "version", version) &&
-           h5_put_text(file, "generator", STORE_GENERATOR);
-}
-
-static marey_status create_file(store_writer *w, diag *d)
-{
-    h5_enter();
-    marey_status status = MAREY_OK;
-    hid_t fapl = vfd_fapl(&w->record);
-    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
-    bool ok = fapl >= 0 && fcpl >= 0 && out_set_links(fcpl);
-    w->file = ok ? H5Fcreate(w->aside, H5F_ACC_TRUNC, fcpl, fapl) : -1;
-    if (w->file < 0 || !put_root(w->file) || !out_create_parts(w)) {
-        status = w->record.error != 0 ? diag_error(d, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s",
-                                                   strerror(w->record.error))
-                                      : h5_fail(d, MAREY_IO, w->path, "cannot be created");
-    }
-    if (fapl >= 0) {
-        (void)H5Pclose(fapl);
-    }
-    if (fcpl >= 0) {
-        (void)H5Pclose(fcpl);
-    }
-    h5_leave();
-    return status;
-}
-
 marey_status store_writer_create(store_writer **out, const char *path, const store_options *options, diag *d)
 {
     *out = NULL;
@@ -213,16 +183,16 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     w->path = mem_strdup(path);
     w->aside = file_aside_path(path);
     w->options = options ? *options : (store_options){0};
-    w->file = -1;
     w->max_jobs = 2 * thread_cores() + 2;
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_mutex_init(&w->directory, NULL);
+    (void)pthread_mutex_init(&w->tables, NULL);
     (void)pthread_cond_init(&w->done, NULL);
     diag_init(&w->diag);
     args_dict_init(&w->dict);
     (void)intern_put(&w->strings, "", 0);
-    status = create_file(w, d);
-    if (status != MAREY_OK) {
+    if (!hdf_create(&w->file, w->aside)) {
+        status = diag_error(d, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(w->file.error));
         store_writer_destroy(&w);
         return status;
     }
@@ -231,24 +201,6 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
 }
 
 /* ------------------------------------------------------------------ destroy */
-
-static void close_file(store_writer *w)
-{
-    if (w->file < 0) {
-        return;
-    }
-    h5_enter();
-    for (unsigned id = 0; id < SCHEMA_COUNT; id++) {
-        if (w->out[id].id > 0) {
-            (void)H5Dclose(w->out[id].id);
-        }
-    }
-    if (H5Fclose(w->file) < 0 && w->record.error == 0) {
-        w->record.error = EIO;
-    }
-    w->file = -1;
-    h5_leave();
-}
 
 static void free_benches(bench *b)
 {
@@ -269,10 +221,8 @@ void store_writer_destroy(store_writer **ww)
         return;
     }
     wait_for_jobs(w);
-    if (w->file >= 0) {
-        /* Nothing of it is kept, so nothing more needs to be written. */
-        w->record.error = w->record.error ? w->record.error : ECANCELED;
-        close_file(w);
+    if (w->file.fd >= 0) {
+        hdf_close(&w->file);
         (void)unlink(w->aside);
     }
     free_benches(w->benches);
@@ -297,6 +247,7 @@ void store_writer_destroy(store_writer **ww)
     (void)pthread_cond_destroy(&w->done);
     (void)pthread_mutex_destroy(&w->lock);
     (void)pthread_mutex_destroy(&w->directory);
+    (void)pthread_mutex_destroy(&w->tables);
     free(w->path);
     free(w->aside);
     free(w);
@@ -518,7 +469,7 @@ static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start,
 
 marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
 {
-    if (w->file < 0) {
+    if (w->file.fd < 0) {
         return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "is finished already");
     }
     wait_for_jobs(w);
@@ -533,12 +484,11 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     MAREY_TRY(writer_put_model(w, m));
     MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 1));
     MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->dict.templates, 0));
-    MAREY_TRY(out_finish(w));
-    MAREY_TRY(writer_put_scalars(w, m));
-    close_file(w);
-    if (w->record.error != 0) {
+    MAREY_TRY(out_finish(w, m));
+    hdf_close(&w->file);
+    if (w->file.error != 0) {
         status =
-            diag_error(&w->diag, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(w->record.error));
+            diag_error(&w->diag, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(w->file.error));
         (void)unlink(w->aside);
         goto fail;
     }

@@ -6,9 +6,8 @@
 
 #include "store/args.h"
 #include "store/codec.h"
-#include "store/h5.h"
+#include "store/hdf_file.h"
 #include "store/store.h"
-#include "store/vfd.h"
 
 enum {
     N_COLUMNS = 6, /* of /events, in the order of COL_* */
@@ -19,11 +18,11 @@ enum {
 
 /* A dataset that grows. */
 typedef struct out_dataset {
-    hid_t id;        /* 0: not created */
-    uint64_t n;      /* rows appended so far */
-    uint64_t n_made; /* rows that the dataset has in the file */
-    uint8_t *held;   /* rows that wait for the dataset to be created */
-    size_t cap_held;
+    uint64_t n;    /* rows appended so far */
+    uint8_t *held; /* rows that do not fill a chunk yet */
+    size_t n_held, cap_held;
+    hdf_chunk *chunks;
+    size_t n_chunks, cap_chunks;
 } out_dataset;
 
 typedef struct chunk_hint {
@@ -82,12 +81,12 @@ typedef struct spares {
 struct store_writer {
     char *path, *aside;
     store_options options;
-    vfd_record record;
-    hid_t file;
-    out_dataset out[SCHEMA_COUNT];
-    hid_t header_list, empty_list; /* property lists, made at their first use; 0 before */
-    h5_texts texts;
+    hdf_file file; /* fd -1: none */
     args_dict dict;
+
+    pthread_mutex_t tables; /* guards these two */
+    out_dataset out[SCHEMA_COUNT];
+    codec codec;
 
     pthread_mutex_t directory; /* one group at a time appends its directory */
     pthread_mutex_t lock;      /* guards all below */
@@ -141,20 +140,17 @@ marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_
 /** Pack and write one chunk of `n` elements at chunk index `index`. Thread: any. */
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        chunk_hint *hint);
-/** Groups made from this creation list hold their links in their header. Under the HDF5 lock, as the next one. */
-bool out_set_links(hid_t list);
-/** The groups that hold the datasets. */
-bool out_create_parts(store_writer *w);
-/** Create what is not created yet, with the rows that are held. */
-marey_status out_finish(store_writer *w);
+/** All that is held, then the file's own structure. */
+marey_status out_finish(store_writer *w, const trace_model *m);
 /** Free what is held. */
 void out_deinit(store_writer *w);
 uint32_t writer_string(store_writer *w, const char *s);
 
 /* writer_model.c */
 marey_status writer_put_model(store_writer *w, const trace_model *m);
-/** The attributes of /model. */
-marey_status writer_put_scalars(store_writer *w, const trace_model *m);
+/** The attributes of /model. @return how many, at most WRITER_SCALARS */
+enum { WRITER_SCALARS = 16 };
+size_t writer_scalars(const trace_model *m, hdf_attribute out[WRITER_SCALARS]);
 
 /* writer_side.c */
 marey_status writer_put_links(store_writer *w);

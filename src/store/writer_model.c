@@ -82,22 +82,6 @@ static marey_status put_classes(store_writer *w)
     return out_append(w, S_CLASS_NAME, ids, CLASS_COUNT);
 }
 
-static bool put_scalars(store_writer *w, const trace_model *m)
-{
-    hid_t g = H5Gopen2(w->file, "/model", H5P_DEFAULT);
-    bool ok = g >= 0 && h5_put_text(g, "name", m->name ? m->name : "") &&
-              h5_put_i64(g, "start_epoch_ns", m->start_epoch_ns) && h5_put_i64(g, "duration_ns", m->duration_ns) &&
-              h5_put_i64(g, "clock_pivot_ns", m->clock_pivot_ns) && h5_put_i64(g, "view_start_ns", m->view_start_ns) &&
-              h5_put_i64(g, "view_end_ns", m->view_end_ns) && h5_put_i64(g, "n_events", (int64_t)m->n_events) &&
-              h5_put_i64(g, "n_links", (int64_t)m->n_links) &&
-              h5_put_i64(g, "n_collectives", (int64_t)m->n_collectives) &&
-              h5_put_i64(g, "n_samples", (int64_t)m->n_samples) && h5_put_i64(g, "n_metrics", (int64_t)m->n_metrics);
-    if (g >= 0) {
-        (void)H5Gclose(g);
-    }
-    return ok;
-}
-
 marey_status writer_put_model(store_writer *w, const trace_model *m)
 {
     marey_status status = put_classes(w);
@@ -110,10 +94,19 @@ marey_status writer_put_model(store_writer *w, const trace_model *m)
     return status;
 }
 
-marey_status writer_put_scalars(store_writer *w, const trace_model *m)
+size_t writer_scalars(const trace_model *m, hdf_attribute out[WRITER_SCALARS])
 {
-    h5_enter();
-    bool ok = put_scalars(w, m);
-    h5_leave();
-    return ok ? MAREY_OK : writer_fail(w, MAREY_IO, "the model's attributes cannot be written");
+    const hdf_attribute all[] = {{"name", m->name ? m->name : "", 0},
+                                 {"start_epoch_ns", NULL, m->start_epoch_ns},
+                                 {"duration_ns", NULL, m->duration_ns},
+                                 {"clock_pivot_ns", NULL, m->clock_pivot_ns},
+                                 {"view_start_ns", NULL, m->view_start_ns},
+                                 {"view_end_ns", NULL, m->view_end_ns},
+                                 {"n_events", NULL, (int64_t)m->n_events},
+                                 {"n_links", NULL, (int64_t)m->n_links},
+                                 {"n_collectives", NULL, (int64_t)m->n_collectives},
+                                 {"n_samples", NULL, (int64_t)m->n_samples},
+                                 {"n_metrics", NULL, (int64_t)m->n_metrics}};
+    memcpy(out, all, sizeof all);
+    return sizeof all / sizeof all[0];
 }
