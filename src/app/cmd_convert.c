@@ -14,15 +14,16 @@
 #include "convert/convert.h"
 
 typedef struct convert_job {
-    const char *out, *rules, *topology;
+    const char *out, *rules, *topology, *graph;
     uint64_t jobs, memory_mib;
-    bool strict, force, quiet, no_align;
+    bool strict, force, quiet, no_align, no_infer_scopes;
 } convert_job;
 
 /* Next to the first input: run/rank0.json.gz -> run/rank0.h5, run/ -> run.h5. */
 static char *default_out(const char *path)
 {
-    static const char *const endings[] = {".gz", ".zst", ".zip", ".json", ".trace", ".pt"};
+    static const char *const endings[] = {".gz",    ".zst",  ".zip", ".json", ".trace", ".pt", ".onnx", ".pb",
+                                          ".pbtxt", ".meta", ".hlo", ".mlir", ".dot",   ".gv", ".et"};
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') {
         n--;
@@ -81,6 +82,8 @@ static int run(const convert_job *job, const arg_operands *paths)
                                .rules_path = job->rules,
                                .no_align = job->no_align,
                                .topology_path = job->topology,
+                               .graph_path = job->graph,
+                               .no_infer_scopes = job->no_infer_scopes,
                                .memory_bytes = job->memory_mib << 20,
                                .progress = progress_report,
                                .progress_ctx = &line,
@@ -109,6 +112,9 @@ int cmd_convert(int argc, char **argv)
         {"--rules", 0, ARG_TEXT, "FILE", "category rules that come before the built-in ones", &job.rules, NULL},
         {"--topology", 0, ARG_TEXT, "FILE", "places of ranks, lines such as \"rank 0 host=a stage=0 dp=0 tp=1\"",
          &job.topology, NULL},
+        {"--graph", 0, ARG_TEXT, "FILE", "the model's computational graph, to be joined to the run", &job.graph, NULL},
+        {"--no-infer-scopes", 0, ARG_FLAG, NULL, "leave a graph that states no modules without any",
+         &job.no_infer_scopes, NULL},
         {"--no-align", 0, ARG_FLAG, NULL, "leave the hosts' clocks as they are", &job.no_align, NULL},
         {"--memory", 0, ARG_COUNT, "MIB", "memory for events before they go to a scratch file (128)", &job.memory_mib,
          NULL},
@@ -117,8 +123,11 @@ int cmd_convert(int argc, char **argv)
     const arg_command command = {
         "convert",
         "IN... -o OUT.h5",
-        "Converts profiler output (PyTorch, Chrome trace JSON; also .gz, .zst, .zip) into one "
-        "HDF5 file. Folders are read with\nall that lies below; one file is one rank.",
+        "Converts profiler output (PyTorch, Chrome trace JSON, MindSpore, Ascend; also .gz, .zst, .zip) and "
+        "computational\n"
+        "graphs (ONNX, TensorFlow, MindSpore, HLO, MLIR, ExecutionTrace, Chakra, DOT, Model Explorer) into one HDF5 "
+        "file.\n"
+        "Folders are read with all that lies below; one file is one rank.",
         options,
         sizeof options / sizeof *options,
         1,

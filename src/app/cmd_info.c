@@ -221,6 +221,23 @@ static void put_bytes(json_out *j, store_file *f)
     json_end(j, '}');
 }
 
+static void put_graph(json_out *j, store_file *f)
+{
+    graph_summary g;
+    json_key(j, "graph");
+    if (!info_graph(f, &g)) {
+        json_null(j);
+        return;
+    }
+    json_begin(j, '{');
+    json_kstr(j, "format", g.format);
+    json_kuint(j, "nodes", g.nodes);
+    json_kuint(j, "edges", g.edges);
+    json_kuint(j, "control_edges", g.control_edges);
+    json_kuint(j, "scopes", g.scopes);
+    json_end(j, '}');
+}
+
 static void print_json(store_file *f)
 {
     const trace_model *m = store_model(f);
@@ -247,8 +264,7 @@ static void print_json(store_file *f)
     put_bytes(&j, f);
     put_inputs(&j, m);
     put_losses(&j, m);
-    json_key(&j, "graph");
-    json_null(&j);
+    put_graph(&j, f);
     json_end(&j, '}');
     (void)fputc('\n', stdout);
 }

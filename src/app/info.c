@@ -31,6 +31,21 @@ size_t info_distinct_steps(const trace_model *m)
     return n;
 }
 
+bool info_graph(store_file *f, graph_summary *out)
+{
+    graph g;
+    if (!store_has_graph(f) || store_read_graph(f, &g, NULL) != MAREY_OK) {
+        return false;
+    }
+    *out = (graph_summary){.nodes = g.n_nodes - g.n_implied_nodes,
+                           .edges = g.n_edges - g.n_implied_edges,
+                           .control_edges = g.n_control_edges,
+                           .scopes = g.n_scopes - 1};
+    (void)snprintf(out->format, sizeof out->format, "%s", graph_string(&g, g.format));
+    graph_deinit(&g);
+    return true;
+}
+
 static void print_count(const char *label, uint64_t n, const char *tail)
 {
     char text[48];
@@ -70,6 +85,12 @@ static void print_head(store_file *f)
     }
     if (m->n_groups) {
         print_count("process groups", m->n_groups, "");
+    }
+    graph_summary g;
+    if (info_graph(f, &g)) {
+        (void)snprintf(text, sizeof text, " operators with %llu edges in %llu modules (%s)",
+                       (unsigned long long)g.edges, (unsigned long long)g.scopes, g.format);
+        print_count("graph", g.nodes, text);
     }
 }
 

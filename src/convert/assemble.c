@@ -490,6 +490,7 @@ marey_status assemble_model(conversion *c)
     for (size_t i = 0; i < c->n_sources; i++) {
         add_input(c, &c->sources[i]);
     }
+    graph_side_add_input(c);
     free(a.claims);
     map64_deinit(&a.taken);
     return MAREY_OK;

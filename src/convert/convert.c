@@ -58,6 +58,7 @@ static void conversion_init(conversion *c, const convert_source *sources, const 
 {
     memset(c, 0, sizeof *c);
     c->options = options;
+    diag_init(&c->graph.diag);
     c->diag = d;
     c->jobs = options->jobs ? options->jobs : thread_cores();
     c->jobs = !options->jobs && c->jobs > DEFAULT_JOBS_MAX ? DEFAULT_JOBS_MAX : c->jobs;
@@ -81,6 +82,7 @@ static void conversion_deinit(conversion *c)
         source_deinit(&c->sources[i]);
     }
     free(c->sources);
+    graph_side_deinit(c);
     trace_rules_destroy(&c->rules);
     trace_model_deinit(&c->model);
     intern_deinit(&c->name_keys);
@@ -191,6 +193,9 @@ static marey_status convert_all(conversion *c, convert_summary *summary)
         status = MAREY_CANCELLED;
     }
     if (status == MAREY_OK) {
+        status = graph_side_load(c);
+    }
+    if (status == MAREY_OK) {
         status = clocks_align(c);
     }
     if (status == MAREY_OK) {
@@ -214,6 +219,9 @@ static marey_status convert_all(conversion *c, convert_summary *summary)
     status = emit_groups(c);
     if (status == MAREY_OK) {
         status = side_write(c);
+    }
+    if (status == MAREY_OK) {
+        status = graph_side_write(c);
     }
     if (status == MAREY_OK) {
         status = check_strict(c);
@@ -252,7 +260,7 @@ static unsigned worker_count(const conversion *c)
 static marey_status run_with_diag(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
                                   const convert_options *options, convert_summary *summary, diag *d)
 {
-    if (n == 0 || n > MAX_SOURCES) {
+    if ((n == 0 && !options->graph_path) || n > MAX_SOURCES) {
         return diag_error(d, n ? MAREY_LIMIT : MAREY_ARG, NULL, DIAG_NO_OFFSET,
                           n ? "more than 1 048 576 input files" : "no input to convert");
     }

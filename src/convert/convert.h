@@ -35,6 +35,8 @@ typedef struct convert_options {
     bool force;                                             /* replace a target that marey did not write */
     bool strict;                                            /* losses are errors */
     bool no_align;                                          /* leave all clocks as the inputs have them */
+    const char *graph_path;                                 /* a computational graph for the same file; NULL */
+    bool no_infer_scopes;                                   /* leave a graph without scopes as it is */
     const char *topology_path;                              /* places of ranks, see convert/topology.c; NULL */
     const char *rules_path;                                 /* the user's categories, before the built-in ones; NULL */
     const char *run_name;                                   /* NULL: from the inputs */

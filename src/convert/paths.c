@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "convert/source.h"
+#include "readers/graph_reader.h"
 #include "readers/run.h"
 
 enum { RANK_DIGITS = 6 };
@@ -14,6 +15,7 @@ typedef struct input_list {
     convert_source *sources;
     bool *may_fail;
     size_t n, cap, cap_may_fail;
+    const char *graph; /* the first computational graph among them; NULL */
     arena names;
 } input_list;
 
@@ -150,6 +152,22 @@ static bool is_named(const file_set *f, const run_source *run)
     return false;
 }
 
+/* A computational graph goes into the file as such. There is room for one: the others are named and left. */
+static bool take_graph(input_list *l, const run_source *run, diag *d)
+{
+    int as_trace = run->format == RUN_FORMAT_TRACE ? reader_sniff_file(run->label) : 2;
+    if (as_trace == 2 || graph_sniff_file(run->label) <= as_trace) {
+        return false;
+    }
+    if (l->graph) {
+        diag_warn(d, run->label, DIAG_NO_OFFSET, "passed over: a file holds one computational graph, here that of %s",
+                  l->graph);
+    } else {
+        l->graph = run->label;
+    }
+    return true;
+}
+
 /* Files that belong together become one source. What was found in a folder and is no trace is passed over. */
 static void add_sources(input_list *l, const file_set *f, diag *d)
 {
@@ -158,6 +176,9 @@ static void add_sources(input_list *l, const file_set *f, diag *d)
     run_group_files((const char *const *)f->paths, f->named, f->n, &l->names, &runs, &n, d);
     for (size_t i = 0; i < n; i++) {
         bool named = is_named(f, &runs[i]);
+        if (take_graph(l, &runs[i], d)) {
+            continue;
+        }
         if (named || runs[i].format != RUN_FORMAT_TRACE || reader_sniff_file(runs[i].label) > 0) {
             if (runs[i].format == RUN_FORMAT_TRACE) {
                 add_trace(l, &runs[i], !named);
@@ -216,10 +237,12 @@ marey_status convert_paths(const char *const *paths, size_t n, const convert_opt
         }
     }
     add_sources(&l, &f, d);
-    if (n && l.n == 0) {
+    convert_options own = *options;
+    own.graph_path = own.graph_path ? own.graph_path : l.graph;
+    if (n && l.n == 0 && !own.graph_path) {
         MAREY_TRY(diag_error(d, MAREY_UNSUPPORTED, paths[0], DIAG_NO_OFFSET, "the folder holds no trace"));
     }
-    status = conversion_run(l.sources, l.may_fail, l.n, name, options, &sum, d);
+    status = conversion_run(l.sources, l.may_fail, l.n, name, &own, &sum, d);
     if (status != MAREY_OK && all_passed_over(&sum) && (n > 1 || file_is_dir(paths[0]))) {
         (void)diag_error(d, status, paths[0], DIAG_NO_OFFSET, "the folder holds no trace that can be used");
     }

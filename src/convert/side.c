@@ -192,26 +192,30 @@ marey_status side_write(conversion *c)
 
 /* ------------------------------------------------------------------ losses */
 
-uint64_t side_losses(conversion *c)
+static uint64_t add_losses(trace_model *m, const diag *d, uint32_t input)
 {
-    trace_model *m = &c->model;
     uint64_t total = 0;
-    m->n_losses = 0;
-    for (size_t i = 0; i < c->n_sources; i++) {
-        const diag *d = &c->sources[i].diag;
-        if (c->sources[i].passed_over) {
-            continue;
-        }
-        for (size_t k = 0; k < d->n_losses; k++) {
-            const diag_loss *in = &d->losses[k];
-            trace_loss out = {.code = in->loss,
-                              .count = in->count,
-                              .input = c->sources[i].input,
-                              .first_offset = in->first_offset,
-                              .detail = in->detail ? arena_strndup(&m->mem, in->detail, strlen(in->detail)) : ""};
-            VEC_PUSH(m->losses, m->n_losses, m->cap_losses, out);
-            total += in->count;
-        }
+    for (size_t k = 0; k < d->n_losses; k++) {
+        const diag_loss *in = &d->losses[k];
+        trace_loss out = {.code = in->loss,
+                          .count = in->count,
+                          .input = input,
+                          .first_offset = in->first_offset,
+                          .detail = in->detail ? arena_strndup(&m->mem, in->detail, strlen(in->detail)) : ""};
+        VEC_PUSH(m->losses, m->n_losses, m->cap_losses, out);
+        total += in->count;
     }
     return total;
+}
+
+uint64_t side_losses(conversion *c)
+{
+    uint64_t total = 0;
+    c->model.n_losses = 0;
+    for (size_t i = 0; i < c->n_sources; i++) {
+        if (!c->sources[i].passed_over) {
+            total += add_losses(&c->model, &c->sources[i].diag, c->sources[i].input);
+        }
+    }
+    return total + (c->graph.is_read ? add_losses(&c->model, &c->graph.diag, c->graph.input) : 0);
 }

@@ -20,6 +20,7 @@
 #include "convert/run.h"
 #include "convert/sorter.h"
 #include "diagnose/align_run.h"
+#include "graph/model.h"
 #include "store/store.h"
 #include "trace/model.h"
 #include "trace/rules.h"
@@ -226,8 +227,17 @@ typedef struct source {
     marey_status side_status; /* of pushing to `launches` */
 } source;
 
+/* The computational graph that goes into the same file; see convert/graph.c. */
+typedef struct graph_side {
+    graph graph;
+    diag diag; /* its losses */
+    bool is_read;
+    uint32_t input; /* into model.inputs */
+} graph_side;
+
 struct conversion {
     const convert_options *options;
+    graph_side graph;
     scratch scratch;
     trace_rules *rules;
     trace_model model;
@@ -295,6 +305,14 @@ marey_status emit_groups(conversion *c);
 void emit_on_row(void *ctx, uint64_t tag, uint64_t row);
 
 marey_status side_write(conversion *c);
+
+/* graph.c */
+/** Reads options->graph_path where there is one. */
+marey_status graph_side_load(conversion *c);
+void graph_side_add_input(conversion *c);
+marey_status graph_side_write(conversion *c);
+void graph_side_deinit(conversion *c);
+
 marey_status collectives_write(conversion *c);
 /** Losses of all sources into the model; counts them. */
 uint64_t side_losses(conversion *c);

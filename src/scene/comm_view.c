@@ -169,9 +169,9 @@ static comm_panels place_panels(const scene *s)
     float rest = all.w - square - gap;
     p.matrix = (rect){all.x + all.w - rest, all.y, square, upper};
     if (wide) {
-        float graph = floorf(fmaxf((all.w - square - 2 * gap) * 0.46F, 0));
-        p.graph = (rect){all.x, all.y, graph, upper};
-        p.matrix.x = all.x + graph + gap;
+        float width = floorf(fmaxf((all.w - square - 2 * gap) * 0.46F, 0));
+        p.graph = (rect){all.x, all.y, width, upper};
+        p.matrix.x = all.x + width + gap;
     } else {
         p.matrix.x = all.x;
     }

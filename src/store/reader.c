@@ -183,6 +183,7 @@ static uint64_t *part_of(store_sizes *s, const char *path)
         {"/groups/", offsetof(store_sizes, events)},       {"/carry/", offsetof(store_sizes, events)},
         {"/lod/", offsetof(store_sizes, pyramid)},         {"/args/", offsetof(store_sizes, arguments)},
         {"/model/strings/", offsetof(store_sizes, names)}, {"/model/names/", offsetof(store_sizes, names)},
+        {"/graph/", offsetof(store_sizes, graph)},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strncmp(path, parts[i].prefix, strlen(parts[i].prefix)) == 0) {

@@ -49,6 +49,14 @@ const schema_group SCHEMA_PARTS[] = {
     {"/model/counters", "what was sampled"},
     {"/model/inputs", "files that were read"},
     {"/model/losses", "what was dropped or repaired"},
+    {"/graph", "the model's computational graph; only where there is one"},
+    {"/graph/strings", "graph string ids point here"},
+    {"/graph/nodes", "operators, parameters, inputs"},
+    {"/graph/outputs", "what nodes produce"},
+    {"/graph/attributes", "attributes of nodes"},
+    {"/graph/edges", "who consumes what"},
+    {"/graph/scopes", "the tree of modules; parents before children, row 0 is the root"},
+    {"/graph/stages", "pipeline stages"},
 };
 
 const size_t SCHEMA_N_PARTS = sizeof SCHEMA_PARTS / sizeof SCHEMA_PARTS[0];

@@ -210,7 +210,50 @@ typedef enum schema_type { TYPE_U8, TYPE_U32, TYPE_I32, TYPE_U64, TYPE_I64, TYPE
     X(LOSS_OFFSET, "/model/losses/first_offset", U64, 1, "[losses]", "bytes", "where in the input it came first")      \
     X(LOSS_DETAIL, "/model/losses/detail", U32, 1, "[losses]", "string id", "which one")
 
-#define SCHEMA_LIST(X) SCHEMA_EVENTS(X) SCHEMA_BLOCKS(X) SCHEMA_GROUPS(X) SCHEMA_LOD(X) SCHEMA_SIDE(X) SCHEMA_MODEL(X)
+/* Only of files that hold a computational graph. Last, so that SCHEMA_FIRST_GRAPH says which. */
+#define SCHEMA_GRAPH(X)                                                                                                \
+    X(GRAPH_FACTS, "/graph/facts", U32, 1, "[3]", "graph string id", "format, the graph's own name, what produced it") \
+    X(GRAPH_STRING_BYTES, "/graph/strings/bytes", U8, 1, "[n]", "UTF-8",                                               \
+      "the graph's strings, each with a zero byte behind it")                                                          \
+    X(GRAPH_STRING_START, "/graph/strings/start", U64, 1, "[strings + 1]", "bytes", "where each string begins")        \
+    X(GRAPH_NODE_NAME, "/graph/nodes/name", U32, 1, "[nodes]", "graph string id", "as the input writes it")            \
+    X(GRAPH_NODE_OP, "/graph/nodes/op", U32, 1, "[nodes]", "graph string id", "operator type")                         \
+    X(GRAPH_NODE_SCOPE, "/graph/nodes/scope", U32, 1, "[nodes]", "", "row of /graph/scopes")                           \
+    X(GRAPH_NODE_BODY, "/graph/nodes/body", U32, 1, "[nodes]", "", "scope of its body or callee; 0xFFFFFFFF: none")    \
+    X(GRAPH_NODE_SHARDING, "/graph/nodes/sharding", U32, 1, "[nodes]", "graph string id",                              \
+      "slices per dimension of each input")                                                                            \
+    X(GRAPH_NODE_KEY, "/graph/nodes/key", I64, 1, "[nodes]", "", "the input's number for it; -1: none")                \
+    X(GRAPH_NODE_STAGE, "/graph/nodes/stage", I32, 1, "[nodes]", "", "row of /graph/stages; -1: none")                 \
+    X(GRAPH_NODE_ROLE, "/graph/nodes/role", U8, 1, "[nodes]", "",                                                      \
+      "0 operator, 1 parameter, 2 constant, 3 input, 4 output")                                                        \
+    X(GRAPH_NODE_PHASE, "/graph/nodes/phase", U8, 1, "[nodes]", "",                                                    \
+      "0 unknown, 1 forward, 2 backward, 3 recompute, 4 optimizer")                                                    \
+    X(GRAPH_NODE_CLASS, "/graph/nodes/class", U8, 1, "[nodes]", "",                                                    \
+      "what it is painted by, in the order of src/graph/model.h")                                                      \
+    X(GRAPH_NODE_FLAGS, "/graph/nodes/flags", U8, 1, "[nodes]", "",                                                    \
+      "bits 0 not a node of the input, 2 has a body, 3 redistribution, 4 gradient aggregation")                        \
+    X(GRAPH_NODE_OUT, "/graph/nodes/first_output", U32, 1, "[nodes + 1]", "", "first row in /graph/outputs")           \
+    X(GRAPH_NODE_ATTR, "/graph/nodes/first_attribute", U32, 1, "[nodes + 1]", "", "first row in /graph/attributes")    \
+    X(GRAPH_OUT_TYPE, "/graph/outputs/type", U32, 1, "[n]", "graph string id", "element type and shape")               \
+    X(GRAPH_OUT_BYTES, "/graph/outputs/bytes", U64, 1, "[n]", "bytes", "size of the tensor; 0: not known")             \
+    X(GRAPH_ATTR_KEY, "/graph/attributes/key", U32, 1, "[n]", "graph string id", "name of the attribute")              \
+    X(GRAPH_ATTR_VALUE, "/graph/attributes/value", U32, 1, "[n]", "graph string id", "its value as text")              \
+    X(GRAPH_EDGE_FROM, "/graph/edges/from", U32, 1, "[edges]", "", "row of /graph/nodes")                              \
+    X(GRAPH_EDGE_TO, "/graph/edges/to", U32, 1, "[edges]", "", "row of /graph/nodes; edges ascend by (to, to_slot)")   \
+    X(GRAPH_EDGE_FROM_SLOT, "/graph/edges/from_slot", U32, 1, "[edges]", "", "output of the producer")                 \
+    X(GRAPH_EDGE_TO_SLOT, "/graph/edges/to_slot", U32, 1, "[edges]", "", "input of the consumer")                      \
+    X(GRAPH_EDGE_FLAGS, "/graph/edges/flags", U8, 1, "[edges]", "",                                                    \
+      "bits 0 not an edge of the input, 1 control, 5 from a Send to its Receive")                                      \
+    X(GRAPH_SCOPE_PARENT, "/graph/scopes/parent", U32, 1, "[scopes]", "", "row of /graph/scopes; of the root: itself") \
+    X(GRAPH_SCOPE_NAME, "/graph/scopes/name", U32, 1, "[scopes]", "graph string id", "last part of the path")          \
+    X(GRAPH_SCOPE_CLASS, "/graph/scopes/class", U32, 1, "[scopes]", "graph string id", "class of the module")          \
+    X(GRAPH_SCOPE_FLAGS, "/graph/scopes/flags", U8, 1, "[scopes]", "", "bits 6 inferred, 7 body of a node")            \
+    X(GRAPH_STAGE_STAGE, "/graph/stages/stage", I32, 1, "[stages]", "", "pipeline stage, as the input counts")         \
+    X(GRAPH_STAGE_FIRST, "/graph/stages/first_rank", U32, 1, "[stages + 1]", "", "first row in /graph/stages/ranks")   \
+    X(GRAPH_STAGE_RANKS, "/graph/stages/ranks", U32, 1, "[n]", "", "global ranks of the stage")
+
+#define SCHEMA_LIST(X)                                                                                                 \
+    SCHEMA_EVENTS(X) SCHEMA_BLOCKS(X) SCHEMA_GROUPS(X) SCHEMA_LOD(X) SCHEMA_SIDE(X) SCHEMA_MODEL(X) SCHEMA_GRAPH(X)
 
 typedef enum schema_id {
 #define X(id, path, type, width, shape, unit, meaning) S_##id,
@@ -218,6 +261,7 @@ typedef enum schema_id {
 #undef X
         SCHEMA_COUNT
 } schema_id;
+enum { SCHEMA_FIRST_GRAPH = S_GRAPH_FACTS };
 
 typedef struct schema_entry {
     const char *path;

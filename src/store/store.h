@@ -26,6 +26,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "graph/model.h"
 #include "lod/pyramid.h"
 #include "trace/metrics.h"
 #include "trace/model.h"
@@ -128,6 +129,9 @@ marey_status store_writer_samples(store_writer *w, const store_sample *s, size_t
 /** Any number of calls. `name` and `tag` index `strings`. Errors: ARG (text, kind or number out of range), IO. */
 marey_status store_writer_metrics(store_writer *w, const store_metric *m, size_t n, const char *const *strings,
                                   size_t n_strings, diag *d);
+
+/** The run's computational graph; at most one. Errors: STATE (a second one), ARG (graph_check), IO. */
+marey_status store_writer_graph(store_writer *w, const graph *g, diag *d);
 
 /** Writes the model and the directories, closes, renames. The writer can only be destroyed after it. */
 marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d);
@@ -249,6 +253,12 @@ marey_status store_read_samples(store_file *f, uint32_t counter, store_sample **
  * kinds of all, then the chunks that hold what is asked for. Thread: any. Errors: FORMAT, IO.
  */
 marey_status store_read_metrics(store_file *f, trace_metric_kind kind, store_metric **metrics, size_t *n, diag *d);
+
+/** Does the file hold a computational graph? Reads nothing of it. Thread: any. */
+bool store_has_graph(store_file *f);
+/** The graph, checked; the caller's, graph_deinit(). Everything of it is read. Thread: any. Errors: FORMAT (also when
+ * there is none), IO. */
+marey_status store_read_graph(store_file *f, graph *out, diag *d);
 
 /** Sizes of the parts, for `marey info`. */
 typedef struct store_sizes {

@@ -117,6 +117,7 @@ struct store_writer {
     uint64_t next_collective; /* rows of the next call are not below */
     uint64_t next_link[2];    /* likewise, by store_link_order */
     bool has_sorted_links;
+    bool has_graph;
 };
 
 /* writer.c */

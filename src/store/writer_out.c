@@ -163,11 +163,23 @@ static bool is_in(const char *path, const char *folder, size_t n)
 /* Addresses of all objects while the structure is made. */
 typedef struct structure {
     hdf_metadata metadata;
+    bool has_graph;
     uint64_t datasets[SCHEMA_COUNT];
     uint64_t *parts;
     hdf_link *links; /* of the group at hand */
     size_t n_links, cap_links;
 } structure;
+
+/* Tables of a computational graph exist only where there is one. */
+static unsigned n_datasets(bool has_graph)
+{
+    return has_graph ? SCHEMA_COUNT : SCHEMA_FIRST_GRAPH;
+}
+
+static bool is_left_out(const structure *s, const char *path)
+{
+    return !s->has_graph && strncmp(path, "/graph", strlen("/graph")) == 0;
+}
 
 static void add_link(structure *s, const char *path, uint64_t addr)
 {
@@ -180,13 +192,13 @@ static uint64_t add_group(structure *s, const char *path, const hdf_attribute *a
 {
     size_t n = strlen(path);
     s->n_links = 0;
-    for (unsigned id = 0; id < SCHEMA_COUNT; id++) {
+    for (unsigned id = 0; id < n_datasets(s->has_graph); id++) {
         if (is_in(SCHEMA[id].path, path, n)) {
             add_link(s, SCHEMA[id].path, s->datasets[id]);
         }
     }
     for (size_t i = 0; i < SCHEMA_N_PARTS; i++) {
-        if (is_in(SCHEMA_PARTS[i].path, path, n)) {
+        if (is_in(SCHEMA_PARTS[i].path, path, n) && !is_left_out(s, SCHEMA_PARTS[i].path)) {
             add_link(s, SCHEMA_PARTS[i].path, s->parts[i]);
         }
     }
@@ -201,6 +213,9 @@ static uint64_t add_groups(structure *s, const trace_model *m)
     for (size_t i = SCHEMA_N_PARTS; i-- > 0;) {
         hdf_attribute attributes[2 + WRITER_SCALARS] = {{"meaning", SCHEMA_PARTS[i].meaning, 0}, {"unit", "", 0}};
         size_t n = 2;
+        if (is_left_out(s, SCHEMA_PARTS[i].path)) {
+            continue;
+        }
         if (strcmp(SCHEMA_PARTS[i].path, "/model") == 0) {
             n += writer_scalars(m, attributes + n);
         }
@@ -214,7 +229,7 @@ static uint64_t add_groups(structure *s, const trace_model *m)
 static bool pack_all(store_writer *w)
 {
     bool ok = w->file.error == 0;
-    for (unsigned id = 0; id < SCHEMA_COUNT && ok; id++) {
+    for (unsigned id = 0; id < n_datasets(w->has_graph) && ok; id++) {
         out_dataset *o = &w->out[id];
         bool small = o->n_chunks == 0 && o->n_held <= HEADER_BYTES;
         uint64_t rows = o->n_chunks == 0 ? o->n : chunk_rows((schema_id)id);
@@ -225,11 +240,11 @@ static bool pack_all(store_writer *w)
 
 marey_status out_finish(store_writer *w, const trace_model *m)
 {
-    structure s = {.parts = mem_alloc(SCHEMA_N_PARTS * sizeof *s.parts)};
+    structure s = {.has_graph = w->has_graph, .parts = mem_alloc(SCHEMA_N_PARTS * sizeof *s.parts)};
     (void)pthread_mutex_lock(&w->tables);
     bool ok = pack_all(w);
     s.metadata.base = w->file.end;
-    for (unsigned id = 0; id < SCHEMA_COUNT && ok; id++) {
+    for (unsigned id = 0; id < n_datasets(s.has_graph) && ok; id++) {
         s.datasets[id] = add_dataset(w, &s.metadata, (schema_id)id);
     }
     ok = ok && hdf_finish(&w->file, &s.metadata, add_groups(&s, m));

@@ -1,0 +1,52 @@
+/* The computational graph beside a run: read, counted among the inputs, written into the same file. */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "convert/source.h"
+#include "readers/graph_reader.h"
+
+marey_status graph_side_load(conversion *c)
+{
+    graph_side *g = &c->graph;
+    if (!c->options->graph_path) {
+        return MAREY_OK;
+    }
+    graph_finish_options options = {.infer_scopes = !c->options->no_infer_scopes, .cancel = c->options->cancel};
+    marey_status status = graph_read_file(c->options->graph_path, &options, &g->graph, &g->diag);
+    for (size_t i = 0; i < g->diag.n_messages; i++) {
+        const diag_message *m = &g->diag.messages[i];
+        if (m->severity == DIAG_ERROR) {
+            (void)diag_error(c->diag, m->status, m->where, m->offset, "%s", m->text);
+        } else {
+            diag_warn(c->diag, m->where, m->offset, "%s", m->text);
+        }
+    }
+    g->is_read = status == MAREY_OK;
+    return status;
+}
+
+void graph_side_add_input(conversion *c)
+{
+    if (!c->graph.is_read) {
+        return;
+    }
+    c->graph.input = (uint32_t)c->model.n_inputs;
+    const char *format = graph_string(&c->graph.graph, c->graph.graph.format);
+    trace_input in = {.path = c->options->graph_path,
+                      .format = arena_strndup(&c->model.mem, format, strlen(format)),
+                      .bytes = file_size(c->options->graph_path),
+                      .rank = NO_ID};
+    VEC_PUSH(c->model.inputs, c->model.n_inputs, c->model.cap_inputs, in);
+}
+
+marey_status graph_side_write(conversion *c)
+{
+    return c->graph.is_read ? store_writer_graph(c->writer, &c->graph.graph, c->diag) : MAREY_OK;
+}
+
+void graph_side_deinit(conversion *c)
+{
+    graph_deinit(&c->graph.graph);
+    diag_deinit(&c->graph.diag);
+}
