@@ -3,8 +3,14 @@
  * the input exactly once: drawn (a line of its own), bundled (shares a line), stubbed (ends in port stubs), folded
  * (both ends inside one visible element, or a parameter inside its consumer): drawn + bundled + stubbed + folded = all.
  *
- * A stack is closed (one box, xN), open (its chosen member inside a frame), or dissolved (its members are its children
- * like any module's). An operator of a member that is not shown is shown by the stack.
+ * A stack is closed (one box, xN), open (its frame holds the inside of its chosen member, which has no box of its own,
+ * or the member itself where that is an operator), or dissolved (its members are its children like any module's). An
+ * operator of a member that is not shown is shown by the stack.
+ *
+ * Stubs (only with STEP_PRUNE; the rules and numbers are in docs/graph.md): a line that is *cut* is not drawn, the
+ * lines further out on the way stay, and the edge hangs as a stub at the end that is cut off. Cut are lines that enter
+ * or leave an open top-level module for another one, except the main chain; and lines of hubs that skip layers. Never
+ * one that alone connects what it joins: what is connected inside a module stays connected.
  *
  * Thread: one at a time; results may be read by any. Bounded, iterative, cancellable.
  */
@@ -41,7 +47,8 @@ size_t graph_state_expand_random(graph_state *s, const graph_plan *p, size_t n, 
 /** Open all that hides an element (the member of a stack that holds it is chosen). A module whose only child is a
  *  module opens that as well. */
 void graph_state_reveal(graph_state *s, const graph_plan *p, uint32_t element);
-void graph_state_toggle(graph_state *s, const graph_plan *p, uint32_t element);
+void graph_state_toggle(graph_state *s, const graph_plan *p, uint32_t element); /* a dissolved stack closes */
+void graph_state_dissolve(graph_state *s, const graph_plan *p, uint32_t stack);
 /** The visible element that shows a leaf. */
 uint32_t graph_state_shown_by(const graph_state *s, const graph_plan *p, uint32_t leaf);
 
@@ -58,7 +65,7 @@ enum {
 typedef struct visible_line {
     uint32_t module;   /* place in visible.items of the module whose inside it crosses */
     uint32_t from, to; /* places in visible.items */
-    uint32_t n_edges;  /* that run through it */
+    uint32_t n_edges;  /* rows of the graph that run through it, implied ones too */
     uint64_t bytes;    /* sum of the tensors' */
     uint8_t flags;
 } visible_line;

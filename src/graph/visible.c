@@ -1,0 +1,141 @@
+/* Which elements are on the page. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/visible_build.h"
+
+static uint32_t push_item(visible *v, size_t *cap, uint32_t element, uint32_t parent)
+{
+    VEC_PUSH(v->items, v->n_items, *cap, ((visible_item){element, parent, 0, 0}));
+    v->item_of[element] = (uint32_t)(v->n_items - 1);
+    return (uint32_t)(v->n_items - 1);
+}
+
+/* Breadth first, so that the children of an item are consecutive and come after all of its level. */
+static marey_status build_items(vis_build *b)
+{
+    visible *v = b->v;
+    size_t n = b->p->n_elements;
+    size_t cap = 0;
+    v->item_of = mem_alloc((n + 1) * sizeof *v->item_of);
+    memset(v->item_of, 0xff, n * sizeof *v->item_of);
+    (void)push_item(v, &cap, 0, 0);
+    for (size_t i = 0; i < v->n_items; i++) {
+        if ((i & 0xffff) == 0 && is_cancelled(b->cancel)) {
+            return MAREY_CANCELLED;
+        }
+        shown_children c = state_children(b->s, b->p, v->items[i].element);
+        v->items[i].first_child = (uint32_t)v->n_items;
+        v->items[i].n_children = c.n;
+        v->n_expanded += i > 0 && c.n > 0;
+        for (uint32_t k = 0; k < c.n; k++) {
+            (void)push_item(v, &cap, c.first + k, (uint32_t)i);
+        }
+    }
+    v->n_shown = v->n_items - 1;
+    return MAREY_OK;
+}
+
+uint32_t *visible_show(const visible *v, const graph_plan *p)
+{
+    uint32_t *show = mem_alloc((p->n_elements + 1) * sizeof *show);
+    for (size_t e = 0; e < p->n_elements; e++) { /* parents come first */
+        uint32_t item = v->item_of[e];
+        show[e] = item != GRAPH_NONE ? item : show[p->elements[e].parent];
+    }
+    return show;
+}
+
+uint32_t *visible_depth(const visible *v)
+{
+    uint32_t *depth = mem_calloc(v->n_items + 1, sizeof *depth);
+    for (size_t i = 1; i < v->n_items; i++) {
+        depth[i] = depth[v->items[i].parent] + 1;
+    }
+    return depth;
+}
+
+bool visible_is_revealed(const visible *v, const graph_state *s, uint32_t from, uint32_t to)
+{
+    uint32_t a = v->items[from].element;
+    uint32_t b = v->items[to].element;
+    return a == s->revealed || b == s->revealed || ((s->open[a] | s->open[b]) & STATE_REVEALED);
+}
+
+static void way_push(way *w, uint32_t at, uint32_t from, uint32_t to)
+{
+    if (at >= w->cap) {
+        w->cap = 2 * at + 16;
+        w->segment = mem_realloc_array(w->segment, w->cap, sizeof *w->segment);
+    }
+    w->segment[at][0] = from;
+    w->segment[at][1] = to;
+}
+
+void way_find(way *w, const visible *v, const uint32_t *depth, uint32_t from, uint32_t to)
+{
+    const visible_item *it = v->items;
+    uint32_t a = from;
+    uint32_t c = to;
+    while (a != c) {
+        bool up_a = depth[a] >= depth[c];
+        bool up_c = depth[c] >= depth[a];
+        a = up_a ? it[a].parent : a;
+        c = up_c ? it[c].parent : c;
+    }
+    w->n_across = a != from && a != to;
+    w->n_up = depth[from] - depth[a] - w->n_across * (a != from);
+    w->n_down = depth[to] - depth[a] - w->n_across * (a != to);
+    uint32_t x = from;
+    for (uint32_t i = 0; i < w->n_up; i++, x = it[x].parent) {
+        way_push(w, i, x, it[x].parent);
+    }
+    uint32_t y = to;
+    for (uint32_t i = way_length(w); i-- > w->n_up + w->n_across; y = it[y].parent) {
+        way_push(w, i, it[y].parent, y);
+    }
+    if (w->n_across) {
+        way_push(w, w->n_up, x, y);
+    }
+}
+
+marey_status visible_create(visible **out, const graph_plan *p, const graph_state *s, cancel_flag *cancel)
+{
+    vis_build b = {.p = p, .s = s, .cancel = cancel};
+    marey_status status = MAREY_OK;
+    b.v = mem_calloc(1, sizeof *b.v);
+    *out = NULL;
+    MAREY_TRY(build_items(&b));
+    b.show = visible_show(b.v, p);
+    b.depth = visible_depth(b.v);
+    MAREY_TRY(build_bundles(&b));
+    MAREY_TRY(build_lines(&b));
+    MAREY_TRY(build_back(&b));
+    MAREY_TRY(build_cuts(&b));
+    build_result(&b);
+    *out = b.v;
+    b.v = NULL;
+fail:
+    free(b.show);
+    free(b.depth);
+    free(b.bundles);
+    free(b.first_segment);
+    free(b.segment_line);
+    free(b.line_first);
+    free(b.w.segment);
+    visible_destroy(&b.v);
+    return status;
+}
+
+void visible_destroy(visible **v)
+{
+    if (*v) {
+        free((*v)->items);
+        free((*v)->item_of);
+        free((*v)->lines);
+        free((*v)->stubs);
+        free(*v);
+        *v = NULL;
+    }
+}

@@ -1,0 +1,106 @@
+/* What is left after cutting: lines, stubs, and the account of every edge. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/visible_build.h"
+
+/* Sums over what is drawn; a line that only revealed bundles need is marked. */
+static void sum_kept(vis_build *b)
+{
+    visible *v = b->v;
+    for (size_t l = 0; l < v->n_lines; l++) {
+        v->lines[l].n_edges = 0;
+        v->lines[l].bytes = 0;
+        v->lines[l].flags = (uint8_t)((v->lines[l].flags & LINE_BACK) | LINE_REVEALED);
+    }
+    for (size_t i = 0; i < b->n_bundles; i++) {
+        const bundle *u = &b->bundles[i];
+        uint32_t n = (uint32_t)(b->first_segment[i + 1] - b->first_segment[i]);
+        uint32_t lo = u->revealed ? 0 : u->lo;
+        uint32_t hi = u->revealed ? n : u->hi;
+        for (uint32_t j = lo; j < hi; j++) {
+            visible_line *l = &v->lines[b->segment_line[b->first_segment[i] + j]];
+            l->n_edges += u->n_edges;
+            l->bytes += u->bytes;
+            l->flags |= u->flags;
+            if (j >= u->lo && j < u->hi) {
+                l->flags &= (uint8_t)~LINE_REVEALED;
+            }
+        }
+    }
+}
+
+static void push_stub(visible *v, size_t *cap, const bundle *u, bool is_input)
+{
+    visible_stub s = {.item = is_input ? u->to : u->from,
+                      .peer = v->items[is_input ? u->from : u->to].element,
+                      .n_edges = u->n_edges,
+                      .bytes = u->bytes,
+                      .is_input = is_input};
+    VEC_PUSH(v->stubs, v->n_stubs, *cap, s);
+}
+
+static int compare_stubs(const void *a, const void *b)
+{
+    const visible_stub *x = a;
+    const visible_stub *y = b;
+    if (x->item != y->item) {
+        return x->item < y->item ? -1 : 1;
+    }
+    if (x->is_input != y->is_input) {
+        return x->is_input ? 1 : -1;
+    }
+    return (x->peer > y->peer) - (x->peer < y->peer);
+}
+
+static void account(vis_build *b)
+{
+    visible *v = b->v;
+    size_t cap = 0;
+    for (size_t i = 0; i < b->n_bundles; i++) {
+        const bundle *u = &b->bundles[i];
+        size_t counted = u->n_edges - u->n_implied;
+        bool up = u->cut_across || u->lo > 0;
+        bool down = u->cut_across || u->hi < b->first_segment[i + 1] - b->first_segment[i];
+        if ((up || down) && !u->revealed) {
+            v->n_stubbed += counted;
+            if (up) {
+                push_stub(v, &cap, u, false);
+            }
+            if (down) {
+                push_stub(v, &cap, u, true);
+            }
+            continue;
+        }
+        bool alone = true;
+        for (uint64_t j = b->first_segment[i]; j < b->first_segment[i + 1]; j++) {
+            alone = alone && v->lines[b->segment_line[j]].n_edges == 1;
+        }
+        *(alone ? &v->n_drawn : &v->n_bundled) += counted;
+    }
+    if (v->n_stubs > 1) {
+        qsort(v->stubs, v->n_stubs, sizeof *v->stubs, compare_stubs);
+    }
+}
+
+void build_result(vis_build *b)
+{
+    visible *v = b->v;
+    sum_kept(b);
+    account(b);
+    size_t n = 0;
+    for (size_t l = 0; l < v->n_lines; l++) {
+        visible_line *x = &v->lines[l];
+        if (x->n_edges == 0) {
+            continue;
+        }
+        unsigned flags = x->flags & (LINE_BACK | LINE_COMM | LINE_REVEALED | LINE_P2P);
+        flags |= x->flags & LINE_DATA ? 0 : LINE_CONTROL;
+        x->flags = (uint8_t)flags;
+        v->n_back += (flags & LINE_BACK) != 0;
+        v->lines[n++] = *x;
+    }
+    v->n_lines = n;
+    v->lines = mem_realloc_array(v->lines, n + 1, sizeof *v->lines);
+}
