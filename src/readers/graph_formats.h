@@ -7,6 +7,8 @@
 
 #include "readers/graph_reader.h"
 
+extern const graph_format GRAPH_ONNX;
+
 enum { GRAPH_HEAD_BYTES = 64 * 1024 }; /* a sniffer looks no further */
 
 static inline size_t graph_head_size(const graph_input *in)
