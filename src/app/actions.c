@@ -349,6 +349,7 @@ const action ACTIONS[] = {
     {"step-previous", "[", "the step before", step_previous},
     {"step-one", "1", "one step", steps_one},
     {"step-columns", "2", "steps side by side; again: more of them", steps_columns},
+    {"step-overlaid", "3", "one step over all others (Marey): what deviates", steps_overlaid},
     {"overview", "O", "strip above: shares, step times, maps of rank x step", overview},
     {"layout-steps", "X", "rank x step as a map", layout_steps},
     {"heat", "K", "cells beside the rows (Marey)", heat_cells},

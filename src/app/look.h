@@ -32,8 +32,13 @@
          &(look).overview, NULL},                                                                                       \
         {"--lines",     0,   ARG_CHOICE, "all|memory|flops|off", "lines inside the rows of devices (all there are)",    \
          &(look).lines, NULL},                                                                                          \
-        {"--steps",     0,   ARG_CHOICE, "run|one|columns", "the run, one step, or several side by side (run)",         \
-         &(look).steps, NULL},                                                                                          \
+        {"--steps",                                                                                                     \
+         0,                                                                                                             \
+         ARG_CHOICE,                                                                                                    \
+         "run|one|columns|overlaid",                                                                                    \
+         "the run, one step, several side by side, or one over all (run)",                                              \
+         &(look).steps,                                                                                                 \
+         NULL},                                                                                                         \
         {"--step",     0,   ARG_COUNT, "N", "the step shown, or the first of several: its number in the input",         \
          &(look).step, NULL},                                                                                           \
     {                                                                                                                   \

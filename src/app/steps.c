@@ -48,6 +48,11 @@ void steps_show(session *s, size_t place, int64_t now_ns)
         show_columns(s, steps, n, place, now_ns);
         return;
     }
+    if (s->view.steps_mode == STEPS_OVERLAID) {
+        s->view.step = (uint32_t)place;
+        go_to(s, &steps[place], longest_of(steps, 0, n), now_ns);
+        return;
+    }
     s->view.steps_mode = STEPS_ONE;
     s->view.step = (uint32_t)place;
     go_to(s, &steps[place], longest_of(steps, place, 1), now_ns);
@@ -83,6 +88,17 @@ void steps_columns(session *s, int64_t now_ns)
     }
     if (n >= 2 && at < n) {
         show_columns(s, steps, n, at, now_ns);
+    }
+}
+
+void steps_overlaid(session *s, int64_t now_ns)
+{
+    const scene_step *steps;
+    size_t n;
+    size_t at = current_step(s, &steps, &n);
+    if (n >= 2 && at < n) {
+        s->view.steps_mode = STEPS_OVERLAID;
+        steps_show(s, at, now_ns);
     }
 }
 

@@ -14,6 +14,8 @@ void steps_move(session *s, int direction, int64_t now_ns);
 void steps_one(session *s, int64_t now_ns);
 /** Several side by side, aligned at their starts; again: more of them, then two. */
 void steps_columns(session *s, int64_t now_ns);
+/** The step in the middle of the view over all others, aligned at their starts. */
+void steps_overlaid(session *s, int64_t now_ns);
 void steps_run(session *s, int64_t now_ns);
 /** As the options say: the step with this number (UINT64_MAX: the first), in this mode; another number: the first. */
 void steps_look(session *s, view_steps mode, uint64_t number);

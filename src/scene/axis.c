@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/steps.h"
 
 static const double TICK_APART_DP = 84, TICK_LEAST_DP = 64;
 
@@ -123,7 +123,13 @@ static void draw_heading(scene *s, const tick_plan *p)
     }
 }
 
-static void draw_ticks(scene *s, const tick_plan *p, rect taken)
+static bool is_clear(rect taken, float x, float w)
+{
+    return taken.w <= 0 || x + w < taken.x || x > taken.x + taken.w;
+}
+
+/* The labels leave room for what stands in the axis already: the pointer's time, the step. */
+static void draw_ticks(scene *s, const tick_plan *p, rect tag, rect heading)
 {
     rect plot = s->m.plot;
     double first = ceil((s->v.t0_ns - s->origin_ns) / p->minor_ns);
@@ -146,7 +152,7 @@ static void draw_ticks(scene *s, const tick_plan *p, rect taken)
         float w = width_of(s, FACE_SANS, 11, text);
         float at = x + px(s, 4);
         bool is_whole = at >= s->m.axis.x && at + w <= s->m.axis.x + s->m.axis.w; /* every label right of its tick */
-        bool is_free = taken.w <= 0 || at + w < taken.x || at > taken.x + taken.w;
+        bool is_free = is_clear(tag, at, w) && is_clear(heading, at, w);
         if (at >= right && is_whole && is_free) {
             rect r = {at, s->m.axis.y, w + 1, s->m.axis.h};
             (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, r, TEXT_LEFT, s->t->dim, text);
@@ -225,7 +231,13 @@ void draw_axis(scene *s)
     char tag[80];
     tag_text(s, &p, tag, sizeof tag);
     rect place = tag_place(s, tag);
-    draw_ticks(s, &p, place);
+    char step[48];
+    rect heading = step_heading(s, step, sizeof step);
+    draw_ticks(s, &p, place, heading);
+    if (heading.w > 0 && is_clear(place, heading.x, heading.w)) {
+        draw_round(s->l, LAYER_PANELS, heading, px(s, 4), s->t->raised, 0, s->t->line);
+        (void)put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 11, heading, TEXT_CENTRE, s->t->text, step);
+    }
     if (s->model->n_ranks > 0 && s->tree.n_rows > 0) {
         draw_steps(s);
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/marey.h"
+#include "scene/overlay.h"
 
 static const double MAD_LIMIT = 5;
 enum { MIN_PEERS = 4 };
@@ -269,6 +269,7 @@ static void draw_one(scene *s, const band *b, double strength)
     rect above = row_strip_rect(s, upper);
     rect below = row_strip_rect(s, upper + 1);
     float y0 = above.y + above.h;
+    below.y -= overlay_lane(s, upper + 1);
     if (below.y - y0 < 2) {
         return;
     }
@@ -310,7 +311,7 @@ const band *band_at(const scene *s, double x, double y)
         const scene_row *upper = &s->tree.rows[s->first_visible + b->pair];
         rect above = row_strip_rect(s, upper);
         double y0 = (double)(above.y + above.h);
-        double y1 = (double)row_strip_rect(s, upper + 1).y;
+        double y1 = (double)(row_strip_rect(s, upper + 1).y - overlay_lane(s, upper + 1));
         double part = y1 > y0 ? (y - y0) / (y1 - y0) : -1;
         bool in_rows = part >= 0 && part <= 1;
         if (in_rows && x >= b->x0 + (b->x2 - b->x0) * part && x <= b->x1 + (b->x3 - b->x1) * part) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "scene/lines.h"
+#include "scene/overlay.h"
 
 enum { MAX_FACTS = 6 };
 
@@ -236,6 +237,11 @@ static facts status_middle(const scene *s)
     if (s->v.layout == LAYOUT_MAREY) {
         count_format(s->frame.n_bands, bands, sizeof bands);
         add_fact(&f, "%s bands, %zu outlier%s kept", bands, s->frame.n_outliers, s->frame.n_outliers == 1 ? "" : "s");
+        char steps[128];
+        overlay_status(s, steps, sizeof steps);
+        if (steps[0]) {
+            add_fact(&f, "%s", steps);
+        }
         char lines[128];
         lines_status(s, lines, sizeof lines);
         if (lines[0]) {

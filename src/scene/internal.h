@@ -276,6 +276,7 @@ struct comm_table;
 struct comm_view;
 struct heat_view;
 struct line_view;
+struct overlay_view;
 struct steps_state;
 struct step_map;
 
@@ -307,6 +308,7 @@ struct scene {
     struct comm_view *comm_layout;
     struct heat_view *heat;
     struct line_view *lines;
+    struct overlay_view *overlay;
     struct steps_state *steps;
     struct step_map *step_map;
     void (*wake)(void *ctx); /* of what is worked out beside the drawing */

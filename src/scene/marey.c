@@ -6,6 +6,7 @@
  * within the step.
  */
 #include "scene/marey.h"
+#include "scene/overlay.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -357,7 +358,7 @@ void marey_draw(scene *s)
     }
     marey_cache *m = s->marey;
     update_fade(s, m, choose_level(s, m));
-    draw_push_clip(s->l, s->m.plot);
+    draw_push_clip(s->l, overlay_clip(s));
     if (m->strength < 1) {
         draw_level(s, m, m->before, 1 - m->strength);
         s->frame.n_bands = 0;

@@ -8,6 +8,7 @@
 #include "scene/internal.h"
 #include "scene/lines.h"
 #include "scene/marey.h"
+#include "scene/overlay.h"
 #include "scene/step_map.h"
 #include "scene/steps.h"
 
@@ -46,6 +47,7 @@ void scene_destroy(scene **ps)
     comm_view_free(&s->comm_layout);
     heat_free(&s->heat);
     lines_free(&s->lines);
+    overlay_free(&s->overlay);
     steps_deinit(s);
     step_map_free(&s->step_map);
     rasters_deinit(&s->rasters);
@@ -96,6 +98,7 @@ static void draw_data(scene *s)
     draw_rows(s);
     if (s->v.layout == LAYOUT_MAREY) {
         marey_draw(s);
+        overlay_draw(s);
         lines_draw(s);
     }
     draw_marks(s);

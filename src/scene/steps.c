@@ -182,6 +182,9 @@ bool columns_prepare(scene *s)
     s->n_columns = count_columns(s);
     s->frame.n_columns = s->n_columns;
     s->frame.column_w = s->m.plot.w;
+    if (s->v.steps_mode == STEPS_OVERLAID && s->v.step < k->n) {
+        s->origin_ns = (double)k->items[s->v.step].start_ns;
+    }
     if (s->n_columns == 1) {
         return false;
     }
@@ -195,16 +198,19 @@ bool columns_prepare(scene *s)
     return true;
 }
 
-static void draw_column_heading(scene *s)
+rect step_heading(scene *s, char *text, size_t cap)
 {
-    char text[48];
-    (void)snprintf(text, sizeof text, "step %lld", (long long)s->steps->columns[s->column].index);
-    float w = ceilf(width_of(s, FACE_SANS_MEDIUM, 11, text)) + px(s, 12);
-    rect r = {s->m.axis.x + s->m.axis.w - w, s->m.axis.y + px(s, 4), w, s->m.axis.h - px(s, 8)};
-    if (w < s->m.axis.w) {
-        draw_round(s->l, LAYER_PANELS, r, px(s, 4), s->t->raised, 0, s->t->line);
-        (void)put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 11, r, TEXT_CENTRE, s->t->text, text);
+    const steps_state *k = s->steps;
+    bool overlaid = s->v.steps_mode == STEPS_OVERLAID && s->v.step < k->n;
+    rect none = {0, 0, 0, 0};
+    if (s->n_columns < 2 && !overlaid) {
+        return none;
     }
+    int64_t index = s->n_columns > 1 ? k->columns[s->column].index : k->items[s->v.step].index;
+    (void)snprintf(text, cap, "step %lld", (long long)index);
+    float w = ceilf(width_of(s, FACE_SANS_MEDIUM, 11, text)) + px(s, 12);
+    rect r = {s->m.axis.x, s->m.axis.y + px(s, 4), w, s->m.axis.h - px(s, 8)};
+    return w < s->m.axis.w ? r : none;
 }
 
 void columns_draw(scene *s, void (*draw)(scene *s))
@@ -217,7 +223,6 @@ void columns_draw(scene *s, void (*draw)(scene *s))
         sources_begin(s);
         rasters_begin(s);
         draw(s);
-        draw_column_heading(s);
         wanted += s->src.n_wanted;
         bands += s->frame.n_bands;
         outliers += s->frame.n_outliers;

@@ -35,6 +35,8 @@ void steps_deinit(scene *s);
 void columns_begin(scene *s);
 /** @return whether the frame shows columns */
 bool columns_prepare(scene *s);
+/** What stands at the left of the axis of a column, or of the plot that shows one step over others; w = 0: nothing. */
+rect step_heading(scene *s, char *text, size_t cap);
 void columns_draw(scene *s, void (*draw)(scene *s));
 /** The scene's plot and view are those of the column at x, until columns_leave(). Nothing without columns. */
 void columns_enter_at(scene *s, double x);

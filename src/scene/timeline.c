@@ -1,7 +1,7 @@
 /* Rows on the plot: their ground, their strips, the labels inside wide events, counters as areas. */
 #include <string.h>
 
-#include "scene/internal.h"
+#include "scene/overlay.h"
 
 enum { MAX_EVENT_LABELS = 700 };
 static const double LABEL_MIN_DP = 26;
@@ -14,6 +14,7 @@ rect row_strip_rect(const scene *s, const scene_row *row)
     double scale = (double)s->m.s;
     if (s->v.layout == LAYOUT_MAREY && row->kind == ROW_RANK && row->h >= 12 * scale) {
         inset = row->h * (1 - 24.0 / 38) / 2; /* the rest is for bands */
+        inset *= overlay_lane(s, row) > 0 ? 0.4 : 1;
     } else if (row->kind == ROW_TRACK || (row->kind == ROW_LANE && row->is_open)) {
         inset = 0.5 * scale; /* nesting reads as one block */
     } else if (row->h >= 14 * scale) {
@@ -21,7 +22,7 @@ rect row_strip_rect(const scene *s, const scene_row *row)
     } else if (row->h >= 5 * scale) {
         inset = 0.5 * scale;
     }
-    float y0 = snap(top + inset);
+    float y0 = snap(top + inset) + overlay_lane(s, row);
     float y1 = snap(top + row->h - inset);
     return (rect){s->m.plot.x, y0, s->m.plot.w, fmaxf(1, y1 - y0)};
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "scene/lines.h"
-#include "scene/marey.h"
+#include "scene/overlay.h"
 #include "scene/tip.h"
 
 enum { TIP_SHARES = 5, ARG_LINES = 6 };
@@ -531,7 +531,7 @@ void draw_hover(scene *s)
     uint32_t column = (uint32_t)((double)h->x - (double)s->m.plot.x);
     rect strip = row_strip_rect(s, row);
     bool on_strip = h->y >= strip.y && h->y < strip.y + strip.h;
-    if (row->kind == ROW_RANK && !on_strip && describe_band(s, t)) {
+    if (row->kind == ROW_RANK && !on_strip && (overlay_describe(s, t, row) || describe_band(s, t))) {
         tip_draw(s, t);
         return;
     }

@@ -91,7 +91,7 @@ void view_clamp(view *v, int64_t duration_ns)
 static const char *const layout_names[] = {"timeline", "marey", "communication", "steps"};
 static const char *const grouping_names[] = {"none", "stage", "host"};
 static const char *const lines_names[] = {"all", "memory", "flops", "off"};
-static const char *const steps_names[] = {"run", "one", "columns"};
+static const char *const steps_names[] = {"run", "one", "columns", "overlaid"};
 static const char *const order_names[] = {"rank", "busy", "name", "heat"};
 
 void view_to_json(const view *v, json_out *j)

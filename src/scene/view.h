@@ -60,8 +60,8 @@ typedef enum view_overview {
     OVERVIEW_MODES
 } view_overview;
 
-/* What is looked at: the run, one step, or several side by side, aligned at their starts. */
-typedef enum view_steps { STEPS_RUN, STEPS_ONE, STEPS_COLUMNS } view_steps;
+/* What is looked at: the run, one step, several side by side, or one over all others; aligned at their starts. */
+typedef enum view_steps { STEPS_RUN, STEPS_ONE, STEPS_COLUMNS, STEPS_OVERLAID } view_steps;
 
 /* Lines inside the rows of devices (Marey layout), where the input states what they show. */
 typedef enum view_lines { LINES_ALL, LINES_MEMORY, LINES_FLOPS, LINES_OFF, LINES_MODES } view_lines;
