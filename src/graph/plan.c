@@ -1,0 +1,84 @@
+#include "graph/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "graph/plan_work.h"
+
+void plan_options_init(plan_options *o)
+{
+    *o = (plan_options){.strictness = STRICT_STRUCTURAL};
+    for (int i = 0; i < GRAPH_STEP_COUNT; i++) {
+        o->steps[i] = true;
+    }
+}
+
+void graph_plan_destroy(graph_plan **pp)
+{
+    graph_plan *p = *pp;
+    if (!p) {
+        return;
+    }
+    free(p->text);
+    free(p->elements);
+    free(p->element_of);
+    free(p->families);
+    free(p->members);
+    free(p->map);
+    free(p->back_arcs);
+    free(p);
+    *pp = NULL;
+}
+
+static void work_deinit(plan_work *w)
+{
+    void *owned[] = {w->into, w->folded,   w->ordinal,  w->leaf_of,   w->leaf_node, w->leaf_tree,
+                     w->at,   w->tree,     w->in_first, w->edge_from, w->edge_to,   w->edge_label,
+                     w->perm, w->arc_from, w->arc_to,   w->rank,      w->ranked,    w->label,
+                     w->kin,  w->colour,   w->sign,     w->loose};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+    text_table_deinit(&w->labels);
+}
+
+#define SHRINK(column, n) (column) = mem_realloc_array((column), (n) ? (n) : 1, sizeof *(column))
+
+static void shrink(graph_plan *p)
+{
+    SHRINK(p->families, p->n_families);
+    SHRINK(p->members, p->n_members);
+    SHRINK(p->map, p->n_map);
+    SHRINK(p->back_arcs, p->n_back_arcs);
+}
+
+marey_status graph_plan_create(graph_plan **out, const graph *g, const plan_options *options, diag *d)
+{
+    int64_t start = clock_now_ns();
+    graph_plan *p = mem_calloc(1, sizeof *p);
+    plan_work w = {.g = g, .o = *options, .p = p};
+    p->g = g;
+    p->options = *options;
+    p->options.cancel = NULL; /* the flag may not live as long */
+    *out = NULL;
+    marey_status status;
+    MAREY_TRY(plan_fold(&w));
+    MAREY_TRY(plan_tree(&w));
+    MAREY_TRY(plan_fold_edges(&w));
+    MAREY_TRY(plan_cycles(&w));
+    MAREY_TRY(plan_stack(&w));
+    MAREY_TRY(plan_back_arcs(&w));
+    MAREY_TRY(plan_freeze(&w));
+    work_deinit(&w);
+    shrink(p);
+    p->seconds = (double)(clock_now_ns() - start) / 1e9;
+    *out = p;
+    return MAREY_OK;
+fail:
+    work_deinit(&w);
+    graph_plan_destroy(&p);
+    (void)d;
+    return status;
+}

@@ -1,0 +1,266 @@
+/* Steps one and two of a plan: which node is shown by which, and the edges that are left between leaves. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/plan_work.h"
+
+static uint32_t find(const plan_work *w, uint32_t node)
+{
+    uint32_t root = node;
+    while (root != GRAPH_NONE && w->into[root] != root) {
+        root = w->into[root];
+    }
+    while (root != GRAPH_NONE && w->into[node] != root) {
+        uint32_t next = w->into[node];
+        w->into[node] = root;
+        node = next;
+    }
+    return root;
+}
+
+static bool is_data(const graph *g, uint32_t node)
+{
+    uint8_t role = g->node_role[node];
+    return role == GRAPH_PARAMETER || role == GRAPH_CONSTANT || role == GRAPH_INPUT;
+}
+
+/* Parameters without producers go into their consumers; what nobody takes stays. */
+static void fold_parameters(plan_work *w)
+{
+    const graph *g = w->g;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        bool source = g->in_first[i] == g->in_first[i + 1], used = g->from_first[i] < g->from_first[i + 1];
+        if (is_data(g, i) && source && used && g->node_body[i] == GRAPH_NONE) {
+            w->into[i] = GRAPH_NONE;
+        }
+    }
+}
+
+/* The one leaf at the other ends of a node's edges, counted up to two different ones. */
+typedef struct neighbours {
+    uint32_t one;
+    unsigned n;
+    bool parameters; /* some inputs are folded parameters */
+} neighbours;
+
+static void meet(neighbours *a, uint32_t root, uint32_t self)
+{
+    if (root == GRAPH_NONE) {
+        a->parameters = true;
+    } else if (root != self && (a->n == 0 || root != a->one)) {
+        a->one = a->n == 0 ? root : a->one;
+        a->n++;
+    }
+}
+
+static neighbours producers(const plan_work *w, uint32_t node, uint8_t without)
+{
+    const graph *g = w->g;
+    neighbours a = {GRAPH_NONE, 0, false};
+    for (uint32_t i = g->in_first[node]; i < g->in_first[node + 1] && a.n < 2; i++) {
+        if (!(g->edge_flags[i] & without)) {
+            meet(&a, find(w, g->edge_from[i]), node);
+        }
+    }
+    return a;
+}
+
+static bool only_parameters(const plan_work *w, uint32_t node)
+{
+    neighbours in = producers(w, node, GRAPH_CONTROL);
+    return in.n == 0 && in.parameters;
+}
+
+/* Consumers of a node and of what was folded into it. */
+static neighbours consumers(const plan_work *w, uint32_t node)
+{
+    const graph *g = w->g;
+    neighbours a = {GRAPH_NONE, 0, false};
+    for (uint32_t m = node; m != GRAPH_NONE && a.n < 2; m = w->folded[m]) {
+        for (uint32_t i = g->from_first[m]; i < g->from_first[m + 1] && a.n < 2; i++) {
+            meet(&a, find(w, g->edge_to[g->from_edge[i]]), node);
+        }
+    }
+    return a;
+}
+
+static bool is_bookkeeping(const plan_work *w, uint32_t node)
+{
+    const graph *g = w->g;
+    return g->node_class[node] == GRAPH_CLASS_BOOKKEEPING && g->node_role[node] == GRAPH_OPERATOR &&
+           !(g->node_flags[node] & GRAPH_CALL) && w->into[node] == node;
+}
+
+/* Forward: into the one producer. What only passes parameters on is shown by each consumer, as these are. A node's
+ * followers come later mostly, so that nothing was folded into it yet; where something was, it stays. */
+static marey_status fold_forward(plan_work *w, uint32_t *last)
+{
+    const graph *g = w->g;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (plan_stop(w, i)) {
+            return MAREY_CANCELLED;
+        }
+        if (!is_bookkeeping(w, i) || w->folded[i] != GRAPH_NONE) {
+            continue;
+        }
+        neighbours in = producers(w, i, 0);
+        if (only_parameters(w, i) && consumers(w, i).n > 0) {
+            w->into[i] = GRAPH_NONE;
+        } else if (in.n == 1 && !in.parameters) {
+            w->into[i] = in.one;
+            w->folded[last[in.one]] = i;
+            last[in.one] = i;
+        }
+    }
+    return MAREY_OK;
+}
+
+/* Backward: into the one consumer, with what it had folded itself. */
+static marey_status fold_backward(plan_work *w, uint32_t *last)
+{
+    const graph *g = w->g;
+    for (uint32_t i = (uint32_t)g->n_nodes; i-- > 0;) {
+        if (plan_stop(w, i)) {
+            return MAREY_CANCELLED;
+        }
+        if (!is_bookkeeping(w, i)) {
+            continue;
+        }
+        neighbours out = consumers(w, i);
+        uint32_t target = out.n == 1 ? out.one : GRAPH_NONE;
+        if (out.n != 1) {
+            neighbours in = producers(w, i, 0);
+            target = in.n == 1 && w->folded[i] == GRAPH_NONE ? in.one : GRAPH_NONE;
+        }
+        if (target != GRAPH_NONE) {
+            w->into[i] = target;
+            w->folded[last[target]] = i;
+            last[target] = last[i];
+        }
+    }
+    return MAREY_OK;
+}
+
+static void count_folded(plan_work *w, graph_step step, size_t *n_nodes, size_t *n_edges)
+{
+    const graph *g = w->g;
+    plan_step_count *c = &w->p->steps[step];
+    c->on = w->o.steps[step];
+    c->nodes_before = *n_nodes;
+    c->edges_before = *n_edges;
+    size_t nodes = 0, edges = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        nodes += w->into[i] == i && !(g->node_flags[i] & GRAPH_IMPLIED);
+    }
+    for (size_t i = 0; i < g->n_edges; i++) {
+        uint32_t a = find(w, g->edge_from[i]), b = find(w, g->edge_to[i]);
+        edges += a != b && a != GRAPH_NONE && b != GRAPH_NONE && !(g->edge_flags[i] & GRAPH_IMPLIED);
+    }
+    c->nodes_after = *n_nodes = nodes;
+    c->edges_after = *n_edges = edges;
+    c->n_done = c->nodes_before - c->nodes_after;
+}
+
+static size_t count_loops(const graph *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_edges; i++) {
+        n += g->edge_from[i] == g->edge_to[i] && !(g->edge_flags[i] & GRAPH_IMPLIED);
+    }
+    return n;
+}
+
+/* The list of each leaf by the order of the input, and places in it. */
+static void order_folded(plan_work *w)
+{
+    const graph *g = w->g;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        w->folded[i] = GRAPH_NONE;
+    }
+    uint32_t *last = mem_alloc((g->n_nodes + 1) * sizeof *last);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        last[i] = i;
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t root = find(w, i);
+        if (root != GRAPH_NONE && root != i) {
+            w->folded[last[root]] = i;
+            w->ordinal[i] = (uint16_t)(w->ordinal[last[root]] + (w->ordinal[last[root]] < UINT16_MAX));
+            last[root] = i;
+        }
+    }
+    free(last);
+}
+
+marey_status plan_fold(plan_work *w)
+{
+    const graph *g = w->g;
+    w->into = mem_alloc((g->n_nodes + 1) * sizeof *w->into);
+    w->folded = mem_alloc((g->n_nodes + 1) * sizeof *w->folded);
+    w->ordinal = mem_calloc(g->n_nodes + 1, sizeof *w->ordinal);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        w->into[i] = i;
+        w->folded[i] = GRAPH_NONE;
+    }
+    size_t n_nodes = g->n_nodes - g->n_implied_nodes, n_edges = g->n_edges - g->n_implied_edges - count_loops(g);
+    if (w->o.steps[STEP_PARAMETERS]) {
+        fold_parameters(w);
+    }
+    count_folded(w, STEP_PARAMETERS, &n_nodes, &n_edges);
+    marey_status status = MAREY_OK;
+    if (w->o.steps[STEP_BOOKKEEPING]) {
+        uint32_t *last = mem_alloc((g->n_nodes + 1) * sizeof *last);
+        for (uint32_t i = 0; i < g->n_nodes; i++) {
+            last[i] = i;
+        }
+        status = fold_forward(w, last);
+        status = status == MAREY_OK ? fold_backward(w, last) : status;
+        free(last);
+    }
+    if (status == MAREY_OK) {
+        count_folded(w, STEP_BOOKKEEPING, &n_nodes, &n_edges);
+        order_folded(w);
+    }
+    return status;
+}
+
+static uint64_t label_of_edge(const plan_work *w, size_t edge)
+{
+    const graph *g = w->g;
+    uint64_t label = (uint64_t)w->ordinal[g->edge_from[edge]] << 48 | (uint64_t)w->ordinal[g->edge_to[edge]] << 16;
+    if (g->edge_flags[edge] & GRAPH_CONTROL) {
+        return label | 0xFFFF;
+    }
+    return label | (uint64_t)g->edge_from_slot[edge] << 32 | (g->edge_to_slot[edge] & 0x7FFF);
+}
+
+marey_status plan_fold_edges(plan_work *w)
+{
+    const graph *g = w->g;
+    w->in_first = mem_alloc(((size_t)w->n_leaves + 1) * sizeof *w->in_first);
+    size_t cap = g->n_edges + 1;
+    w->edge_from = mem_alloc(cap * sizeof *w->edge_from);
+    w->edge_to = mem_alloc(cap * sizeof *w->edge_to);
+    w->edge_label = mem_alloc(cap * sizeof *w->edge_label);
+    size_t n = 0;
+    for (uint32_t leaf = 0; leaf < w->n_leaves; leaf++) {
+        w->in_first[leaf] = (uint32_t)n;
+        if (plan_stop(w, leaf)) {
+            return MAREY_CANCELLED;
+        }
+        for (uint32_t m = w->leaf_node[leaf]; m != GRAPH_NONE; m = w->folded[m]) {
+            for (uint32_t i = g->in_first[m]; i < g->in_first[m + 1]; i++) {
+                uint32_t from = w->leaf_of[g->edge_from[i]];
+                if (from != GRAPH_NONE && from != leaf) {
+                    w->edge_from[n] = from;
+                    w->edge_to[n] = leaf;
+                    w->edge_label[n++] = label_of_edge(w, i);
+                }
+            }
+        }
+    }
+    w->in_first[w->n_leaves] = (uint32_t)n;
+    w->n_edges = n;
+    return MAREY_OK;
+}

@@ -1,0 +1,184 @@
+/* The last step of a plan: the tree as elements, breadth first, with what they hold. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/plan_work.h"
+
+/* Tree nodes breadth first. place: by tree node, its element. */
+static size_t number_elements(const plan_work *w, uint32_t *queue, uint32_t *place)
+{
+    size_t n = 0;
+    queue[n++] = 0;
+    for (size_t i = 0; i < n; i++) {
+        place[queue[i]] = (uint32_t)i;
+        for (uint32_t t = w->tree[queue[i]].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
+            queue[n++] = t;
+        }
+    }
+    return n;
+}
+
+static void fill_element(const plan_work *w, uint32_t t, const uint32_t *place, plan_element *e)
+{
+    const tree_node *n = &w->tree[t];
+    *e = (plan_element){.parent = place[n->parent],
+                        .first_child = n->first_child == GRAPH_NONE ? 0 : place[n->first_child],
+                        .n_children = n->n_children,
+                        .node = n->leaf == GRAPH_NONE ? GRAPH_NONE : w->leaf_node[n->leaf],
+                        .scope = n->scope,
+                        .label = (uint32_t)w->labels.at[n->label],
+                        .family = n->family,
+                        .member = n->member,
+                        .kind = n->kind,
+                        .part = n->part,
+                        .n_parts = n->n_parts};
+}
+
+/* Nodes of the input inside each leaf; a parameter that several show counts where it is consumed first. */
+static void count_leaf_nodes(const plan_work *w, const uint32_t *place)
+{
+    const graph *g = w->g;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (g->node_flags[i] & GRAPH_IMPLIED) {
+            continue;
+        }
+        uint32_t node = i;
+        /* What passes parameters on is itself no leaf: follow the first consumer. Bounded: such chains are short, and
+         * a long one is counted at the root. */
+        for (unsigned k = 0; k < 64 && w->leaf_of[node] == GRAPH_NONE; k++) {
+            node = g->edge_to[g->from_edge[g->from_first[node]]];
+        }
+        uint32_t leaf = w->leaf_of[node];
+        w->p->elements[leaf == GRAPH_NONE ? 0 : place[w->leaf_tree[leaf]]].n_nodes++;
+    }
+}
+
+/* How many operators of each class and phase a module holds. */
+typedef struct tally {
+    uint32_t classes[GRAPH_CLASS_COUNT], phases[GRAPH_PHASE_COUNT];
+} tally;
+
+static uint8_t most(const uint32_t *counts, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++) {
+        best = counts[i] > counts[best] ? i : best;
+    }
+    return (uint8_t)best;
+}
+
+static void settle(plan_element *e, tally *own, tally *up)
+{
+    for (size_t k = 0; k < GRAPH_CLASS_COUNT; k++) {
+        up->classes[k] += own->classes[k];
+    }
+    for (size_t k = 0; k < GRAPH_PHASE_COUNT; k++) {
+        up->phases[k] += own->phases[k];
+    }
+    e->klass = most(own->classes, GRAPH_CLASS_COUNT);
+    e->phase = most(own->phases, GRAPH_PHASE_COUNT);
+}
+
+/* Sums from the leaves up: children have larger numbers than their parents. */
+static void add_up(graph_plan *p)
+{
+    const graph *g = p->g;
+    uint32_t *inner = mem_alloc(p->n_elements * sizeof *inner);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_elements; i++) {
+        inner[i] = p->elements[i].kind == ELEMENT_LEAF ? GRAPH_NONE : (uint32_t)n++;
+    }
+    tally *tallies = mem_calloc(n + 1, sizeof *tallies);
+    for (size_t i = p->n_elements; i-- > 0;) {
+        plan_element *e = &p->elements[i], *parent = &p->elements[e->parent];
+        tally *up = i == 0 ? &tallies[n] : &tallies[inner[e->parent]];
+        if (e->kind == ELEMENT_LEAF) {
+            e->n_leaves = 1;
+            e->klass = g->node_class[e->node];
+            e->phase = g->node_phase[e->node];
+            up->classes[e->klass]++;
+            up->phases[e->phase]++;
+        } else {
+            settle(e, &tallies[inner[i]], up);
+        }
+        if (i > 0) {
+            parent->n_nodes += e->n_nodes;
+            parent->n_leaves += e->n_leaves;
+        }
+    }
+    for (size_t i = 1; i < p->n_elements; i++) {
+        uint8_t depth = p->elements[p->elements[i].parent].depth;
+        p->elements[i].depth = (uint8_t)(depth + (depth < UINT8_MAX));
+    }
+    free(tallies);
+    free(inner);
+}
+
+static int by_arc(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    if (x[0] != y[0]) {
+        return x[0] < y[0] ? -1 : 1;
+    }
+    return x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+/* Families and back arcs speak of tree nodes and leaves until here. */
+static void rename_all(const plan_work *w, const uint32_t *place)
+{
+    graph_plan *p = w->p;
+    for (size_t i = 0; i < p->n_members; i++) {
+        p->members[i] = place[p->members[i]];
+    }
+    for (uint64_t i = 0; i < p->n_map; i++) {
+        p->map[i] = place[w->leaf_tree[p->map[i]]];
+    }
+    for (size_t i = 0; i < p->n_families; i++) {
+        p->families[i].stack = p->families[i].stack == GRAPH_NONE ? GRAPH_NONE : place[p->families[i].stack];
+    }
+    for (size_t i = 0; i < p->n_back_arcs; i++) {
+        p->back_arcs[i][0] = place[p->back_arcs[i][0]];
+        p->back_arcs[i][1] = place[p->back_arcs[i][1]];
+    }
+    if (p->n_back_arcs > 0) {
+        qsort(p->back_arcs, p->n_back_arcs, sizeof *p->back_arcs, by_arc);
+        size_t n = 1;
+        for (size_t i = 1; i < p->n_back_arcs; i++) {
+            if (by_arc(p->back_arcs[i], p->back_arcs[n - 1]) != 0) {
+                memmove(p->back_arcs[n++], p->back_arcs[i], sizeof *p->back_arcs);
+            }
+        }
+        p->n_back_arcs = n;
+    }
+}
+
+marey_status plan_freeze(plan_work *w)
+{
+    const graph *g = w->g;
+    graph_plan *p = w->p;
+    uint32_t *queue = mem_alloc(w->n_tree * sizeof *queue);
+    uint32_t *place = mem_alloc(w->n_tree * sizeof *place);
+    p->n_elements = number_elements(w, queue, place);
+    p->elements = mem_alloc(p->n_elements * sizeof *p->elements);
+    for (size_t i = 0; i < p->n_elements; i++) {
+        fill_element(w, queue[i], place, &p->elements[i]);
+    }
+    count_leaf_nodes(w, place);
+    add_up(p);
+    rename_all(w, place);
+    p->element_of = w->leaf_of;
+    w->leaf_of = NULL;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        uint32_t leaf = p->element_of[i];
+        p->element_of[i] = leaf == GRAPH_NONE ? GRAPH_NONE : place[w->leaf_tree[leaf]];
+    }
+    text_table_seal(&w->labels);
+    p->text = w->labels.text;
+    p->n_text = w->labels.n_text;
+    w->labels.text = NULL;
+    p->steps[STEP_PRUNE].on = w->o.steps[STEP_PRUNE];
+    free(queue);
+    free(place);
+    return MAREY_OK;
+}

@@ -1,0 +1,111 @@
+/*
+ * What the steps of a plan share while it is made: shared by plan*.c only.
+ *
+ * Leaves are numbered by their first place in the tree (depth first). The tree's nodes are made parents before
+ * children and never move; a module's leaves are the positions [lo, hi) of `at`. Edges between leaves lie grouped by
+ * consumer (in_first); `perm` groups them by the module whose children they join: [arc_lo, arc_hi) of its tree node,
+ * with the children at both ends in arc_from and arc_to.
+ */
+#ifndef MAREY_GRAPH_PLAN_WORK_H
+#define MAREY_GRAPH_PLAN_WORK_H
+
+#include "graph/plan.h"
+#include "graph/text_table.h"
+
+enum {
+    PLAN_MAX_DEPTH = 200, /* deeper modules are opened into the one at this depth */
+    PLAN_MAX_LABEL = 160, /* bytes of a joined label */
+    PLAN_MAX_PARTS = 3,
+    PLAN_MIN_MODULES = 2, /* members of a stack */
+    PLAN_MIN_LEAVES = 5,
+    TREE_DEAD = 255 /* kind of a module that was split: nothing refers to it */
+};
+
+typedef struct tree_node {
+    uint32_t parent, first_child, next, n_children;
+    uint32_t scope, leaf; /* one of them; stacks: neither; the root has scope 0 */
+    uint32_t lo, hi;
+    uint32_t label; /* in work.labels */
+    uint32_t arc_lo, arc_hi;
+    uint32_t local; /* place among its siblings while their module is worked on */
+    uint32_t family, member;
+    uint8_t kind; /* element_kind */
+    uint8_t part, n_parts;
+} tree_node;
+
+typedef struct plan_work {
+    const graph *g;
+    plan_options o;
+    graph_plan *p; /* families, members, map (of leaves), back arcs (of tree nodes), counts go there */
+
+    uint32_t *into;    /* [n_nodes]: node that shows it; itself: a leaf; GRAPH_NONE: each of its consumers does */
+    uint32_t *folded;  /* [n_nodes]: next node of the same leaf; list from the leaf's own */
+    uint16_t *ordinal; /* [n_nodes]: place in that list */
+    uint32_t *leaf_of; /* [n_nodes]: leaf that shows it, or GRAPH_NONE */
+    uint32_t n_leaves;
+    uint32_t *leaf_node; /* [n_leaves] */
+    uint32_t *leaf_tree; /* [n_leaves] */
+    uint32_t *at;        /* [n_leaves] */
+
+    tree_node *tree;
+    size_t n_tree, cap_tree;
+    text_table labels;
+
+    size_t n_edges;
+    uint32_t *in_first;  /* [n_leaves + 1] */
+    uint32_t *edge_from; /* leaf */
+    uint32_t *edge_to;
+    uint64_t *edge_label; /* folded places and slots of both ends; the low bits 0xFFFF: control */
+    uint32_t *perm, *arc_from, *arc_to;
+    uint32_t *rank;   /* [n_leaves]: topological, cycles broken in the order of the input; NULL until asked for */
+    uint32_t *ranked; /* [n_leaves]: leaves by rank */
+
+    uint64_t *label;      /* [n_leaves]: what an operator is, at the level that may stack */
+    uint64_t *kin;        /* [n_leaves]: operator types around it */
+    uint64_t *colour;     /* [n_tree]: among its siblings */
+    uint64_t (*sign)[2];  /* [n_tree] signature of a module */
+    uint64_t (*loose)[2]; /* [n_tree] multiset of types: of the forward part, of all */
+    size_t cap_members, cap_families, cap_map, cap_back;
+} plan_work;
+
+static inline bool edge_is_control(uint64_t label)
+{
+    return (label & 0xFFFF) == 0xFFFF;
+}
+static inline uint64_t mix64(uint64_t a, uint64_t b)
+{
+    uint64_t x = a * 0x9e3779b97f4a7c15U ^ (b + 0x632be59bd9b4e019U);
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9U;
+    x ^= x >> 32;
+    x *= 0x94d049bb133111ebU;
+    return x ^ (x >> 29);
+}
+static inline bool plan_stop(const plan_work *w, size_t i)
+{
+    return (i & 0x3FFF) == 0 && is_cancelled(w->o.cancel);
+}
+
+/* plan_fold.c */
+marey_status plan_fold(plan_work *w);
+marey_status plan_fold_edges(plan_work *w);
+/* plan_tree.c */
+marey_status plan_tree(plan_work *w);
+uint32_t plan_add_tree(plan_work *w, uint32_t parent, element_kind kind);
+/* plan_rank.c */
+void plan_need_ranks(plan_work *w);
+/** Leaves of a module by rank; the caller frees. Ranks have been asked for. */
+uint32_t *plan_leaves_by_rank(const plan_work *w, uint32_t module);
+/* plan_cycles.c */
+marey_status plan_cycles(plan_work *w);
+/* plan_signature.c */
+marey_status plan_signatures(plan_work *w);
+bool plan_same_operator(const graph *g, uint32_t a, uint32_t b, graph_strictness level);
+/* plan_stack.c */
+marey_status plan_stack(plan_work *w);
+/* plan_back.c */
+marey_status plan_back_arcs(plan_work *w);
+/* plan_freeze.c */
+marey_status plan_freeze(plan_work *w);
+
+#endif
