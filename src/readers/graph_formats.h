@@ -8,6 +8,7 @@
 #include "readers/graph_reader.h"
 
 extern const graph_format GRAPH_ONNX;
+extern const graph_format GRAPH_TENSORFLOW;
 
 enum { GRAPH_HEAD_BYTES = 64 * 1024 }; /* a sniffer looks no further */
 

@@ -16,6 +16,7 @@
 /* An empty entry ends the table. */
 const graph_format *const GRAPH_FORMATS[] = {
     &GRAPH_ONNX,
+    &GRAPH_TENSORFLOW,
     NULL,
 };
 const size_t N_GRAPH_FORMATS = sizeof GRAPH_FORMATS / sizeof *GRAPH_FORMATS - 1;
