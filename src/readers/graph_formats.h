@@ -9,6 +9,10 @@
 
 extern const graph_format GRAPH_ONNX;
 extern const graph_format GRAPH_TENSORFLOW;
+extern const graph_format GRAPH_HLO_TEXT;
+extern const graph_format GRAPH_HLO_PB;
+extern const graph_format GRAPH_MLIR;
+extern const graph_format GRAPH_DOT;
 
 enum { GRAPH_HEAD_BYTES = 64 * 1024 }; /* a sniffer looks no further */
 

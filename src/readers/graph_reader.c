@@ -17,6 +17,10 @@
 const graph_format *const GRAPH_FORMATS[] = {
     &GRAPH_ONNX,
     &GRAPH_TENSORFLOW,
+    &GRAPH_HLO_TEXT,
+    &GRAPH_HLO_PB,
+    &GRAPH_MLIR,
+    &GRAPH_DOT,
     NULL,
 };
 const size_t N_GRAPH_FORMATS = sizeof GRAPH_FORMATS / sizeof *GRAPH_FORMATS - 1;
