@@ -1,0 +1,279 @@
+/*
+ * Contract: whatever is visible can be laid out, and the layout is right, stable and cheap to cancel.
+ *
+ * Random graphs (as for what is visible) at random states, in both directions and routings, wrapped and not; graphs of
+ * chains, of hubs, without lines, of one node.
+ *  - graph_layout_check() holds: finite, children inside, siblings apart, routes from box to box.
+ *  - Orthogonal routes are made of axis-parallel pieces; no route runs through a box that it does not join, unless it
+ *    is a revealed line.
+ *  - The length is what the points say, the number of crossings what pairs of links give by brute force in one module.
+ *  - The same input gives the same layout, with an empty cache, a warm one, or none, whatever was open in between.
+ *  - A chain of many operators needs no recursion; a cancelled call gives nothing.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "graph/layout.h"
+#include "help_plan.h"
+
+typedef struct world {
+    graph g;
+    graph_plan *p;
+    graph_state s;
+    visible *v;
+} world;
+
+static void world_show(world *w)
+{
+    visible_destroy(&w->v);
+    assert_int_equal(visible_create(&w->v, w->p, &w->s, NULL), MAREY_OK);
+}
+
+static void world_make(world *w, const random_graph *r, bool prune, size_t n_open)
+{
+    memset(w, 0, sizeof *w);
+    test_graph(&w->g, r);
+    w->p = test_plan(&w->g, prune, true, r->seed + 17);
+    graph_state_init(&w->s, w->p);
+    (void)graph_state_expand_random(&w->s, w->p, n_open, r->seed);
+    world_show(w);
+}
+
+static void world_free(world *w)
+{
+    visible_destroy(&w->v);
+    graph_state_deinit(&w->s);
+    test_plan_free(&w->p);
+    graph_deinit(&w->g);
+}
+
+static random_graph some_graph(uint64_t seed)
+{
+    uint64_t s = seed;
+    return (random_graph){.seed = seed,
+                          .n_nodes = 1 + (uint32_t)(test_random(&s) % 120),
+                          .n_scopes = (uint32_t)(test_random(&s) % 20),
+                          .n_edges = (uint32_t)(test_random(&s) % 250),
+                          .back_percent = seed % 2 ? 10 : 0,
+                          .n_hubs = (uint32_t)(test_random(&s) % 3),
+                          .local = seed % 5 == 0};
+}
+
+static layout_options some_options(uint64_t seed)
+{
+    layout_options o;
+    layout_options_init(&o);
+    o.direction = seed % 3 == 0 ? LAYOUT_DOWN : LAYOUT_RIGHT;
+    o.wrap_aspect = seed % 4 == 0 ? 0 : seed % 4 == 1 ? 2 : 6;
+    return o;
+}
+
+static void must_hold(const graph_layout *l, const visible *v, uint64_t seed)
+{
+    const char *why = graph_layout_check(l, v);
+    if (why) {
+        print_message("seed %llu: %s\n", (unsigned long long)seed, why);
+    }
+    assert_null(why);
+}
+
+/* Whether an axis-parallel piece goes through the inside of a box. */
+static bool pierces(const layout_box *b, double x0, double y0, double x1, double y1)
+{
+    const double s = 1;
+    double xa = fmin(x0, x1);
+    double xb = fmax(x0, x1);
+    double ya = fmin(y0, y1);
+    double yb = fmax(y0, y1);
+    return xa < b->x + (double)b->w - s && xb > b->x + s && ya < b->y + (double)b->h - s && yb > b->y + s;
+}
+
+static void route_is_clean(const graph_layout *l, const visible *v, size_t line, uint64_t seed)
+{
+    const visible_line *x = &v->lines[line];
+    const layout_box *m = &l->boxes[x->module];
+    const layout_point *q = l->points + l->routes[line].first_point;
+    for (uint32_t i = 1; i < l->routes[line].n_points; i++) {
+        assert_true(fabsf(q[i].x - q[i - 1].x) < 0.02F || fabsf(q[i].y - q[i - 1].y) < 0.02F);
+        const visible_item *it = &v->items[x->module];
+        for (uint32_t c = it->first_child; c < it->first_child + it->n_children && !(x->flags & LINE_REVEALED); c++) {
+            bool through = pierces(&l->boxes[c], m->x + (double)q[i - 1].x, m->y + (double)q[i - 1].y,
+                                   m->x + (double)q[i].x, m->y + (double)q[i].y);
+            if (through) {
+                print_message("seed %llu line %zu runs through item %u\n", (unsigned long long)seed, line, c);
+            }
+            assert_false(through);
+        }
+    }
+}
+
+static void layouts_of_random_graphs_hold(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        random_graph r = some_graph(seed);
+        layout_options o = some_options(seed);
+        world w;
+        world_make(&w, &r, seed % 2, seed % 25);
+        graph_layout *l;
+        assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+        must_hold(l, w.v, seed);
+        double length = 0;
+        for (size_t i = 0; i < w.v->n_lines; i++) {
+            route_is_clean(l, w.v, i, seed);
+            const layout_point *q = l->points + l->routes[i].first_point;
+            for (uint32_t k = 1; k < l->routes[i].n_points; k++) {
+                length += fabs((double)q[k].x - (double)q[k - 1].x) + fabs((double)q[k].y - (double)q[k - 1].y);
+            }
+        }
+        assert_true(fabs(length - l->edge_length_px) < 1e-3 * (length + 1));
+        graph_layout_destroy(&l);
+        o.routing = ROUTE_SMOOTH;
+        assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+        must_hold(l, w.v, seed);
+        for (size_t i = 0; i < w.v->n_lines; i++) {
+            assert_int_equal(l->routes[i].n_points % 3, 1);
+        }
+        graph_layout_destroy(&l);
+        world_free(&w);
+    }
+}
+
+static bool same_layout(const graph_layout *a, const graph_layout *b, const visible *v)
+{
+    if (a->n_points != b->n_points || memcmp(a->points, b->points, a->n_points * sizeof *a->points) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < v->n_items; i++) {
+        const layout_box *x = &a->boxes[i];
+        const layout_box *y = &b->boxes[i];
+        if (memcmp(&x->x, &y->x, sizeof x->x) != 0 || memcmp(&x->y, &y->y, sizeof x->y) != 0 || x->w < y->w ||
+            x->w > y->w || x->h < y->h || x->h > y->h) {
+            return false;
+        }
+    }
+    return a->n_crossings == b->n_crossings;
+}
+
+/* What is alone inside an open module may have been closed by the random state; opening opens it. */
+static void toggle_twice(world *w, uint32_t e)
+{
+    graph_state_toggle(&w->s, w->p, e);
+    graph_state_toggle(&w->s, w->p, e);
+    world_show(w);
+}
+
+static void toggling_twice_gives_the_same_layout(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        random_graph r = some_graph(seed);
+        layout_options o = some_options(seed);
+        world w;
+        world_make(&w, &r, true, seed % 12);
+        layout_cache *cache = layout_cache_create(seed % 2 ? 1 << 20 : 3000);
+        graph_layout *first;
+        graph_layout *other;
+        for (uint32_t e = 1; e < w.p->n_elements && e < 12; e++) {
+            toggle_twice(&w, e);
+            assert_int_equal(graph_layout_create(&first, w.p, w.v, &o, NULL), MAREY_OK);
+            graph_state_toggle(&w.s, w.p, e);
+            world_show(&w);
+            assert_int_equal(graph_layout_create(&other, w.p, w.v, &o, cache), MAREY_OK);
+            must_hold(other, w.v, seed);
+            graph_layout_destroy(&other);
+            graph_state_toggle(&w.s, w.p, e);
+            world_show(&w);
+            assert_int_equal(graph_layout_create(&other, w.p, w.v, &o, cache), MAREY_OK);
+            assert_true(same_layout(first, other, w.v));
+            graph_layout_destroy(&other);
+            graph_layout_destroy(&first);
+        }
+        layout_cache_destroy(&cache);
+        world_free(&w);
+    }
+}
+
+static void a_revealed_element_moves_nothing(void **state)
+{
+    (void)state;
+    size_t revealed = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        random_graph r = some_graph(seed);
+        layout_options o = some_options(seed);
+        world w;
+        world_make(&w, &r, true, 15);
+        if (w.v->n_stubs > 0) {
+            graph_layout *a;
+            graph_layout *b;
+            assert_int_equal(graph_layout_create(&a, w.p, w.v, &o, NULL), MAREY_OK);
+            w.s.revealed = w.v->items[w.v->stubs[0].item].element;
+            world_show(&w);
+            assert_int_equal(graph_layout_create(&b, w.p, w.v, &o, NULL), MAREY_OK);
+            must_hold(b, w.v, seed);
+            for (size_t i = 0; i < w.v->n_items; i++) {
+                assert_true(fabs(a->boxes[i].x - b->boxes[i].x) < 0.01 && fabs(a->boxes[i].y - b->boxes[i].y) < 0.01);
+            }
+            revealed++;
+            graph_layout_destroy(&a);
+            graph_layout_destroy(&b);
+        }
+        world_free(&w);
+    }
+    assert_true(revealed > 20);
+}
+
+static void a_long_chain_needs_no_recursion_and_is_wrapped(void **state)
+{
+    (void)state;
+    random_graph r = {.seed = 3, .n_nodes = 200000, .n_edges = 0};
+    world w = {0};
+    diag d;
+    diag_init(&d);
+    graph_builder *b = graph_builder_create(&d, diag_file(&d, "chain"));
+    for (uint32_t i = 0; i < r.n_nodes; i++) {
+        graph_node_in n = {.name = "x", .n_name = 1, .op = "Op", .n_op = 2, .key = -1, .stage = -1};
+        uint32_t id = graph_builder_node(b, &n);
+        if (i > 0) {
+            graph_builder_edge(b, id - 1, 0, id, 0, 0);
+        }
+    }
+    graph_finish_options f = {0};
+    assert_int_equal(graph_builder_finish(b, &f, &w.g), MAREY_OK);
+    graph_builder_destroy(&b);
+    diag_deinit(&d);
+    w.p = test_plan(&w.g, true, false, 1);
+    graph_state_init(&w.s, w.p);
+    world_show(&w);
+    layout_options o;
+    layout_options_init(&o);
+    graph_layout *l;
+    assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+    must_hold(l, w.v, 3);
+    assert_true(l->width < 6 * l->height && l->height < 6 * l->width);
+    graph_layout_destroy(&l);
+    cancel_flag c = {true};
+    o.cancel = &c;
+    assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_CANCELLED);
+    assert_null(l);
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_of_random_graphs_hold),
+        cmocka_unit_test(toggling_twice_gives_the_same_layout),
+        cmocka_unit_test(a_revealed_element_moves_nothing),
+        cmocka_unit_test(a_long_chain_needs_no_recursion_and_is_wrapped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
