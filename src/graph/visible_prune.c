@@ -238,6 +238,7 @@ static void prune_module(pruner *r, bool structure)
 /* A tensor on its way through a port of a top-level module: the far end, and the line that it takes inside. */
 typedef struct passage {
     uint32_t module, far, line;
+    uint64_t bytes;
     bool out;
 } passage;
 
@@ -262,36 +263,55 @@ static bool same_tensor(const passage *a, const passage *b)
     return a->module == b->module && a->out == b->out && a->far == b->far;
 }
 
-/* What leaves an end for few places behind one port stays together: the residual stream enters a block at two. */
-static void keep_companions(pruner *r)
+static passage *all_passages(const vis_build *b, size_t *n)
 {
-    const vis_build *b = r->b;
     passage *all = NULL;
-    size_t n = 0;
     size_t cap = 0;
     const visible_item *items = b->v->items;
+    *n = 0;
     for (size_t i = 0; i < b->n_bundles; i++) {
+        const bundle *u = &b->bundles[i];
         for (uint64_t k = b->first_segment[i]; k < b->first_segment[i + 1]; k++) {
             uint32_t l = b->segment_line[k];
             const visible_line *x = &b->v->lines[l];
             bool out = x->to == x->module;
             if (x->module != 0 && items[x->module].parent == 0 && (out || x->from == x->module)) {
-                VEC_PUSH(all, n, cap, ((passage){x->module, out ? b->bundles[i].to : b->bundles[i].from, l, out}));
+                VEC_PUSH(all, *n, cap, ((passage){x->module, out ? u->to : u->from, l, u->bytes, out}));
             }
         }
     }
-    if (n > 1) {
-        qsort(all, n, sizeof *all, compare_passages);
+    if (*n > 1) {
+        qsort(all, *n, sizeof *all, compare_passages);
+    }
+    return all;
+}
+
+/* What the heaviest end on a kept line also sends to a few other places behind the port stays with it: the residual
+ * stream enters a block at two. */
+static void keep_companions(pruner *r)
+{
+    size_t n;
+    passage *all = all_passages(r->b, &n);
+    uint32_t lines = (uint32_t)r->b->v->n_lines;
+    uint32_t *heaviest = mem_alloc((lines + 1U) * sizeof *heaviest); /* passage of each line */
+    memset(heaviest, 0xff, lines * sizeof *heaviest);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *h = &heaviest[all[i].line];
+        *h = *h == GRAPH_NONE || all[i].bytes > all[*h].bytes ? i : *h;
     }
     for (size_t i = 0, end = 0; i < n; i = end) {
-        bool kept = false;
+        bool main_chain = false;
         for (end = i; end < n && same_tensor(&all[i], &all[end]); end++) {
-            kept = kept || !r->cut[all[end].line];
+            main_chain = main_chain || (!r->cut[all[end].line] && heaviest[all[end].line] == end);
         }
-        for (size_t k = i; kept && end - i <= FAN_SMALL && k < end; k++) {
-            r->cut[all[k].line] = false;
+        for (size_t k = i; main_chain && end - i <= FAN_SMALL && k < end; k++) {
+            heaviest[all[k].line] = GRAPH_NONE; /* kept once all groups have been judged */
         }
     }
+    for (size_t i = 0; i < n; i++) {
+        r->cut[all[i].line] = r->cut[all[i].line] && heaviest[all[i].line] != GRAPH_NONE;
+    }
+    free(heaviest);
     free(all);
 }
 
