@@ -13,6 +13,8 @@ extern const graph_format GRAPH_HLO_TEXT;
 extern const graph_format GRAPH_HLO_PB;
 extern const graph_format GRAPH_MLIR;
 extern const graph_format GRAPH_DOT;
+extern const graph_format GRAPH_MODEL_EXPLORER;
+extern const graph_format GRAPH_EXEC_TRACE;
 
 enum { GRAPH_HEAD_BYTES = 64 * 1024 }; /* a sniffer looks no further */
 

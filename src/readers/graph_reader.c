@@ -21,6 +21,8 @@ const graph_format *const GRAPH_FORMATS[] = {
     &GRAPH_HLO_PB,
     &GRAPH_MLIR,
     &GRAPH_DOT,
+    &GRAPH_MODEL_EXPLORER,
+    &GRAPH_EXEC_TRACE,
     NULL,
 };
 const size_t N_GRAPH_FORMATS = sizeof GRAPH_FORMATS / sizeof *GRAPH_FORMATS - 1;
