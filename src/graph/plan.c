@@ -37,7 +37,7 @@ static void work_deinit(plan_work *w)
     void *owned[] = {w->into, w->folded,   w->ordinal,  w->leaf_of,   w->leaf_node, w->leaf_tree,
                      w->at,   w->tree,     w->in_first, w->edge_from, w->edge_to,   w->edge_label,
                      w->perm, w->arc_from, w->arc_to,   w->rank,      w->ranked,    w->label,
-                     w->kin,  w->colour,   w->sign,     w->loose};
+                     w->kin,  w->colour,   w->sign,     w->loose,     w->where};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
@@ -67,6 +67,7 @@ marey_status graph_plan_create(graph_plan **out, const graph *g, const plan_opti
     MAREY_TRY(plan_fold(&w));
     MAREY_TRY(plan_tree(&w));
     MAREY_TRY(plan_fold_edges(&w));
+    plan_labels(&w);
     MAREY_TRY(plan_cycles(&w));
     MAREY_TRY(plan_stack(&w));
     MAREY_TRY(plan_back_arcs(&w));

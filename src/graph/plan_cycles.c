@@ -2,7 +2,7 @@
  * Step four of a plan: from the root down, each module's edges are parted into those between its children and those
  * inside one of them; where the children's quotient graph has a cycle, modules in it are split by re-entry.
  *
- * Splitting. Let the children of a strongly connected component have the order pi of their first operators. Every leaf
+ * Splitting. Let the children of a strongly connected component have the order pi of their first levels. Every leaf
  * v gets e(v) = max over its producers u in the component of e(u) + [u and v in different children and pi(u) > pi(v)].
  * An edge never lowers e, and one that keeps it goes forward in pi: so the quotient by (child, e) has no cycle, and
  * each set of one e in one child is convex. Children with two or three values are split into these; with more, only
@@ -80,26 +80,82 @@ static bool find_components(cycle_work *c, uint32_t module, uint32_t **component
     return cyclic;
 }
 
-/* e(v) of all leaves of the module; pi is the rank of a child's first leaf. */
+/* A producer of v inside the module that comes before it; edges that only order do not count. */
+static bool leads(const cycle_work *c, uint32_t module, uint32_t k, uint32_t v)
+{
+    const plan_work *w = c->w;
+    uint32_t u = w->edge_from[k];
+    return w->tree[c->child_of[u]].parent == module && !edge_is_control(w->edge_label[k]) && w->rank[u] < w->rank[v];
+}
+
+typedef struct child_level {
+    uint64_t labels; /* of its leaves, with their levels */
+    uint32_t level, first, child;
+} child_level;
+
+static int by_level(const void *a, const void *b)
+{
+    const child_level *x = a, *y = b;
+    if (x->level != y->level) {
+        return x->level < y->level ? -1 : 1;
+    }
+    if (x->labels != y->labels) {
+        return x->labels < y->labels ? -1 : 1;
+    }
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* pi: children by the level of their first leaf (longest path from the module's sources), and by what they
+ * hold, so that equal modules are split alike in whatever order the input has them; that breaks ties. c->e holds levels
+ * meanwhile. */
+static void order_by_level(cycle_work *c, uint32_t module, const uint32_t *leaves, size_t n, uint32_t *pi)
+{
+    plan_work *w = c->w;
+    child_level *levels = mem_alloc(c->n_children * sizeof *levels);
+    for (uint32_t i = 0; i < c->n_children; i++) {
+        levels[i] = (child_level){0, UINT32_MAX, UINT32_MAX, i};
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t v = leaves[i], level = 0;
+        for (uint32_t k = w->in_first[v]; k < w->in_first[v + 1]; k++) {
+            if (leads(c, module, k, v)) {
+                uint32_t above = c->e[w->edge_from[k]] + 1;
+                level = above > level ? above : level;
+            }
+        }
+        c->e[v] = level;
+        child_level *l = &levels[w->tree[c->child_of[v]].local];
+        l->labels += mix64(w->label[v], level);
+        l->level = level < l->level ? level : l->level;
+        l->first = i < l->first ? i : l->first;
+    }
+    qsort(levels, c->n_children, sizeof *levels, by_level);
+    for (uint32_t i = 0; i < c->n_children; i++) {
+        pi[levels[i].child] = i;
+    }
+    free(levels);
+}
+
+/* e(v) of all leaves of the module. */
 static void count_reentries(cycle_work *c, uint32_t module, const uint32_t *component)
 {
     plan_work *w = c->w;
     size_t n = w->tree[module].hi - w->tree[module].lo;
     uint32_t *leaves = plan_leaves_by_rank(w, module);
     uint32_t *pi = mem_alloc(c->n_children * sizeof *pi);
-    memset(pi, 0xFF, c->n_children * sizeof *pi);
+    order_by_level(c, module, leaves, n, pi);
     for (size_t i = 0; i < n; i++) {
         uint32_t v = leaves[i], child = w->tree[c->child_of[v]].local;
-        pi[child] = pi[child] == UINT32_MAX ? (uint32_t)i : pi[child];
         c->e[v] = 0;
         for (uint32_t k = w->in_first[v]; k < w->in_first[v + 1]; k++) {
-            uint32_t u = w->edge_from[k], other = c->child_of[u];
-            if (w->tree[other].parent != module || edge_is_control(w->edge_label[k]) || w->rank[u] >= w->rank[v] ||
-                component[w->tree[other].local] != component[child]) {
+            if (!leads(c, module, k, v)) {
                 continue;
             }
-            uint32_t from = w->tree[other].local, e = c->e[u] + (from != child && pi[from] > pi[child]);
-            c->e[v] = e > c->e[v] ? e : c->e[v];
+            uint32_t u = w->edge_from[k], from = w->tree[c->child_of[u]].local;
+            if (component[from] == component[child]) {
+                uint32_t e = c->e[u] + (from != child && pi[from] > pi[child]);
+                c->e[v] = e > c->e[v] ? e : c->e[v];
+            }
         }
     }
     free(pi);

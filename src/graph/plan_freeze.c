@@ -153,6 +153,33 @@ static void rename_all(const plan_work *w, const uint32_t *place)
     }
 }
 
+/* What is shown with everything open and each stack at its first member. */
+static void count_stacked(const plan_work *w)
+{
+    const graph *g = w->g;
+    graph_plan *p = w->p;
+    uint8_t *hidden = mem_calloc(p->n_elements, 1);
+    size_t nodes = 0, edges = 0;
+    for (size_t i = 1; i < p->n_elements; i++) {
+        const plan_element *e = &p->elements[i];
+        hidden[i] = hidden[e->parent] || (p->elements[e->parent].kind == ELEMENT_STACK && e->member > 0);
+        nodes += !hidden[i] && !(e->kind == ELEMENT_LEAF && (g->node_flags[e->node] & GRAPH_IMPLIED));
+    }
+    for (size_t i = 0; i < g->n_edges; i++) {
+        uint32_t a = p->element_of[g->edge_from[i]], b = p->element_of[g->edge_to[i]];
+        edges += a != b && a != GRAPH_NONE && b != GRAPH_NONE && !hidden[a] && !hidden[b] &&
+                 !(g->edge_flags[i] & GRAPH_IMPLIED);
+    }
+    free(hidden);
+    plan_step_count *c = &p->steps[STEP_STACK], *before = &p->steps[STEP_CYCLES], *prune = &p->steps[STEP_PRUNE];
+    *prune = (plan_step_count){w->o.steps[STEP_PRUNE], before->nodes_after, before->nodes_after,
+                               before->edges_after,    before->edges_after, 0};
+    c->nodes_before = before->nodes_after;
+    c->edges_before = before->edges_after;
+    c->nodes_after = nodes;
+    c->edges_after = edges;
+}
+
 marey_status plan_freeze(plan_work *w)
 {
     const graph *g = w->g;
@@ -177,7 +204,7 @@ marey_status plan_freeze(plan_work *w)
     p->text = w->labels.text;
     p->n_text = w->labels.n_text;
     w->labels.text = NULL;
-    p->steps[STEP_PRUNE].on = w->o.steps[STEP_PRUNE];
+    count_stacked(w);
     free(queue);
     free(place);
     return MAREY_OK;

@@ -63,8 +63,10 @@ typedef struct plan_work {
     uint64_t *label;      /* [n_leaves]: what an operator is, at the level that may stack */
     uint64_t *kin;        /* [n_leaves]: operator types around it */
     uint64_t *colour;     /* [n_tree]: among its siblings */
-    uint64_t (*sign)[2];  /* [n_tree] signature of a module */
-    uint64_t (*loose)[2]; /* [n_tree] multiset of types: of the forward part, of all */
+    uint64_t (*sign)[2];  /* [n_tree]: signature of a module */
+    uint64_t (*loose)[2]; /* [n_tree]: multiset of types: of the forward part, of all */
+    uint32_t *where;      /* [n_leaves]: position in at */
+    uint64_t match_work;  /* spent on refinement: bounded */
     size_t cap_members, cap_families, cap_map, cap_back;
 } plan_work;
 
@@ -99,8 +101,15 @@ uint32_t *plan_leaves_by_rank(const plan_work *w, uint32_t module);
 /* plan_cycles.c */
 marey_status plan_cycles(plan_work *w);
 /* plan_signature.c */
+void plan_labels(plan_work *w);
 marey_status plan_signatures(plan_work *w);
-bool plan_same_operator(const graph *g, uint32_t a, uint32_t b, graph_strictness level);
+/* plan_match.c */
+/** Are two modules or leaves isomorphic? `order`: [leaves of a] out, for the i-th leaf of `a` (by position) the place
+ *  among the positions of `b` of its counterpart. `*level`: the strictest that holds, lowered only. */
+bool plan_match(plan_work *w, uint32_t a, uint32_t b, uint32_t *order, graph_strictness *level);
+/* plan_refine.c */
+/** An order to try, by colours refined on the leaves of both and individualised where they tie; false: none. */
+bool plan_refine(plan_work *w, uint32_t a, uint32_t b, uint32_t *order);
 /* plan_stack.c */
 marey_status plan_stack(plan_work *w);
 /* plan_back.c */
