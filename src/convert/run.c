@@ -117,10 +117,9 @@ static marey_status spill(run_set *s, run_segment *g, run_row *rows, const char 
     return status;
 }
 
-static void keep(run_set *s, run_segment *g, char **args, size_t n_args)
+static void keep(run_segment *g, run_row *rows, char **args, size_t n_args)
 {
-    g->rows = mem_realloc_array(s->spare, g->n, sizeof *g->rows);
-    s->spare = NULL;
+    g->rows = rows;
     g->args = n_args ? mem_realloc_array(*args, n_args, 1) : NULL;
     g->args_bytes = n_args;
     *args = n_args ? NULL : *args;
@@ -135,18 +134,20 @@ marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args,
     if (!s->keys) {
         s->keys = mem_alloc(2 * RUN_ROWS * sizeof *s->keys);
     }
-    if (!s->spare) {
-        s->spare = mem_alloc_large(RUN_ROWS * sizeof *s->spare);
-    }
-    run_sort(rows, n, s->spare, s->keys);
-    run_segment g = {.base = s->n_rows, .n = (uint32_t)n, .next = NO_ID, .first = s->spare[0], .last = s->spare[n - 1]};
-    marey_status status = MAREY_OK;
     uint64_t bytes = n * sizeof *rows + n_args;
-    if (scratch_claim(s->scratch, bytes)) {
+    bool stays = scratch_claim(s->scratch, bytes);
+    if (!stays && !s->spare) {
+        s->spare = mem_alloc(RUN_ROWS * sizeof *s->spare);
+    }
+    run_row *out = stays ? mem_alloc_large(n * sizeof *out) : s->spare;
+    run_sort(rows, n, out, s->keys);
+    run_segment g = {.base = s->n_rows, .n = (uint32_t)n, .next = NO_ID, .first = out[0], .last = out[n - 1]};
+    marey_status status = MAREY_OK;
+    if (stays) {
         g.booked = bytes;
-        keep(s, &g, args, n_args);
+        keep(&g, out, args, n_args);
     } else {
-        status = spill(s, &g, s->spare, *args, d);
+        status = spill(s, &g, out, *args, d);
     }
     s->n_rows += n;
     VEC_PUSH(s->segments, s->n_segments, s->cap_segments, g);

@@ -18,7 +18,7 @@
 #include "base/diag.h"
 #include "convert/scratch.h"
 
-enum { RUN_ROWS = 65536 };
+enum { RUN_ROWS = 16384 };
 
 #define RUN_UNFINISHED_NS INT64_MAX /* duration of an event without an end, until the end of the recording is known */
 
@@ -59,7 +59,7 @@ typedef struct run_set {
     size_t n_segments, cap_segments, n_chains, cap_chains;
     uint64_t n_rows;
     uint64_t *keys; /* for sorting; 2 * RUN_ROWS, kept between pieces */
-    run_row *spare; /* RUN_ROWS */
+    run_row *spare; /* RUN_ROWS, where pieces go to the scratch file */
 } run_set;
 
 void run_set_init(run_set *s, scratch *scratch);

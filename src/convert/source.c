@@ -524,7 +524,7 @@ marey_status source_load(source *s)
 {
     reading *r = mem_calloc(1, sizeof *r);
     r->s = s;
-    r->rows = mem_alloc_large(RUN_ROWS * sizeof *r->rows);
+    r->rows = mem_alloc(RUN_ROWS * sizeof *r->rows);
     trace_builder *b = &r->builder;
     trace_builder_init(b);
     b->flush = on_flush;

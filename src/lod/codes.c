@@ -1,6 +1,8 @@
 /* One byte for counts and durations, and the widths of bins. */
 #include "lod/pyramid.h"
 
+#include "lod/internal.h"
+
 const uint32_t TILE_ROWS[LOD_R] = {64, 64, 8};
 const uint32_t TILE_BINS[LOD_R] = {256, 256, 2048};
 
@@ -79,13 +81,15 @@ int64_t lod_bin_ns(int64_t bin0_ns, unsigned level)
     return bin0_ns << (2U * level);
 }
 
-void pyramid_choose_bins(uint64_t n_events, int64_t busy_rank_ns, int64_t bin0_ns[LOD_R])
+void pyramid_choose_bins(uint64_t n_events, int64_t busy_rank_ns, uint32_t n_ranks, int64_t bin0_ns[LOD_R])
 {
-    enum { SMALLEST = 6, LARGEST = 36, USUAL = 20 };
+    enum { SMALLEST = 6, LARGEST = 36, USUAL = 20, EVENTS = 4 };
     unsigned e = USUAL;
     if (n_events > 0 && busy_rank_ns > 0) {
         /* Four events per bin, to the nearest power of two (in the logarithm: from sqrt(2) on it is the next one). */
-        double bin = 4.0 * (double)busy_rank_ns / (double)n_events;
+        double bin = EVENTS * (double)busy_rank_ns / (double)n_events;
+        /* Of few ranks the tiles of such bins are below what is stored, so that all work on them would be lost. */
+        bin *= EVENTS * TILE_BINS[R_RANK] * n_ranks < LOD_SPARSE_EVENTS ? 1U << LOD_FACTOR_BITS : 1U;
         e = 0;
         while (e < LARGEST && bin >= 1.4142135623730951) {
             bin *= 0.5;

@@ -76,8 +76,9 @@ typedef struct pyramid_params {
 
 typedef struct pyramid pyramid;
 
-/** Bins for a group from its density: about 4 events per busy rank-bin (study, section 5). All powers of two. */
-void pyramid_choose_bins(uint64_t n_events, int64_t busy_rank_ns, int64_t bin0_ns[LOD_R]);
+/** Bins for a group from its density: about 4 events per busy rank-bin (study, section 5), and 16 where the group has so
+ * few ranks that tiles of narrower bins are not worth storing. All powers of two. */
+void pyramid_choose_bins(uint64_t n_events, int64_t busy_rank_ns, uint32_t n_ranks, int64_t bin0_ns[LOD_R]);
 
 marey_status pyramid_create(pyramid **out, const pyramid_params *params);
 void pyramid_destroy(pyramid **p);

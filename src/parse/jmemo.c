@@ -60,20 +60,33 @@ static inline bool matches(const jmemo_segment *s, const char *text, size_t n)
     return s->len && s->len <= n && same_text(s, text);
 }
 
+/* Segments follow each other in few orders, so that the one before tells most of the next. */
+static uint8_t *guess_of(jmemo *m, unsigned place)
+{
+    return place == JMEMO_BEGIN ? &m->begins[m->begin] : &m->after[m->place][m->way];
+}
+
+static const jmemo_segment *take(jmemo *m, unsigned place, unsigned way)
+{
+    m->n_hits += place == JMEMO_NAME;
+    m->begin = place == JMEMO_BEGIN ? (uint8_t)way : m->begin;
+    m->place = (uint8_t)place;
+    m->way = (uint8_t)way;
+    return &m->segments[place][way];
+}
+
 const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size_t n)
 {
     const jmemo_segment *ways = m->segments[place];
-    unsigned last = m->last[place];
-    if (matches(&ways[last], text, n)) {
-        m->n_hits += place == JMEMO_NAME;
-        return &ways[last];
+    uint8_t *guess = guess_of(m, place);
+    if (matches(&ways[*guess], text, n)) {
+        return take(m, place, *guess);
     }
     for (unsigned i = 0; i < JMEMO_WAYS; i++) {
         bool likely = ways[i].len < 8 || (ways[i].len <= n && load(text + ways[i].probe_at) == ways[i].probe);
         if (likely && matches(&ways[i], text, n)) {
-            m->last[place] = (uint8_t)i;
-            m->n_hits += place == JMEMO_NAME;
-            return &ways[i];
+            *guess = (uint8_t)i;
+            return take(m, place, i);
         }
     }
     return NULL;
@@ -96,5 +109,5 @@ void jmemo_learn(jmemo *m, const jmemo_draft *d, const char *text, size_t end, u
     s->probe = load(from + s->probe_at);
     memcpy(s->parts, d->parts, sizeof s->parts);
     memcpy(s->text, from, n);
-    m->last[d->place] = (uint8_t)way;
+    *guess_of(m, d->place) = (uint8_t)way;
 }

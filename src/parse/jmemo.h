@@ -43,7 +43,9 @@ typedef struct jmemo_segment {
 
 typedef struct jmemo {
     jmemo_segment segments[JMEMO_PLACES][JMEMO_WAYS];
-    uint8_t last[JMEMO_PLACES];   /* the way that hit last */
+    uint8_t after[JMEMO_PLACES][JMEMO_WAYS]; /* the way that came after this one last time */
+    uint8_t begins[JMEMO_WAYS];              /* likewise from the begin of one event to that of the next */
+    uint8_t begin, place, way;               /* the last begin that hit; the last segment that hit */
     uint8_t victim[JMEMO_PLACES]; /* the way to be replaced next */
     uint32_t n_events;            /* since the last look at the hits */
     uint32_t n_hits;

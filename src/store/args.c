@@ -3,8 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/mem.h"
 
+enum { KINDS = 1024 };
 enum { MARK_NUMBER = 1, MARK_FIXED = 2, MAX_DIGITS = 18, NO_TEMPLATE = -1 };
 
 /* A literal piece of a template and the mark behind it; 0 at the end. */
@@ -42,6 +47,7 @@ struct args_encoder {
     size_t cap_slots;
     map64 seen; /* hashes of templates met once and not in the dictionary */
     int32_t last;
+    int32_t of_kind[KINDS]; /* the template of the last text of a kind */
     bytes refs, masks, numbers, literals;
     char *shape; /* the template of the text at hand */
     size_t n_shape, cap_shape;
@@ -102,6 +108,7 @@ void args_encoder_begin(args_encoder *e)
     e->literals.n = 0;
     e->last = NO_TEMPLATE;
     memset(e->slots, 0xff, e->cap_slots * sizeof *e->slots);
+    memset(e->of_kind, 0xff, sizeof e->of_kind);
     map64_deinit(&e->seen);
 }
 
@@ -236,31 +243,55 @@ static bool follows(args_encoder *e, int32_t index, const char *text, size_t n)
 
 /* ------------------------------------------------------------------ new templates */
 
+/* Copies up to the first byte that is a digit or a mark, or to the end. There is room for 16 bytes more than the text
+ * has. @return how many bytes */
+static inline size_t copy_plain(char *out, const char *p, const char *end)
+{
+    const char *from = p;
+#ifdef __SSE2__
+    const __m128i below_zero = _mm_set1_epi8((char)('0' + 128));
+    const __m128i ten = _mm_set1_epi8(10 - 128);
+    for (; end - p >= 16; p += 16, out += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        _mm_storeu_si128((__m128i *)(void *)out, v);
+        __m128i special = _mm_cmplt_epi8(_mm_sub_epi8(v, below_zero), ten);
+        special = _mm_or_si128(special, _mm_cmpeq_epi8(v, _mm_set1_epi8(MARK_NUMBER)));
+        special = _mm_or_si128(special, _mm_cmpeq_epi8(v, _mm_set1_epi8(MARK_FIXED)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(special);
+        if (mask != 0) {
+            return (size_t)(p - from) + (unsigned)__builtin_ctz(mask);
+        }
+    }
+#endif
+    while (p < end && !is_digit(*p) && *p != MARK_NUMBER && *p != MARK_FIXED) {
+        *out++ = *p++;
+    }
+    return (size_t)(p - from);
+}
+
 /* The text's template into e->shape, its numbers into e->now. @return false when it must stay literal */
 static bool take_apart(args_encoder *e, const char *text, size_t n)
 {
-    VEC_RESERVE(e->shape, e->cap_shape, n);
+    VEC_RESERVE(e->shape, e->cap_shape, n + 16);
     char *out = e->shape;
     const char *p = text;
     const char *end = text + n;
     e->n_now = 0;
-    while (p < end) {
-        char c = *p;
-        if (!is_digit(c)) {
-            if (c == MARK_NUMBER || c == MARK_FIXED) {
-                return false;
-            }
-            *out++ = c;
-            p++;
-            continue;
+    for (;;) {
+        size_t plain = copy_plain(out, p, end);
+        out += plain;
+        p += plain;
+        if (p == end) {
+            break;
         }
-        if (e->n_now + 2 > ARGS_MAX_VALUES) {
+        if (!is_digit(*p) || e->n_now + 2 > ARGS_MAX_VALUES) {
             return false;
         }
         bool is_rest = p > text && is_digit(p[-1]);
+        const char *from = p;
         uint64_t v;
         unsigned digits = read_digits(&p, end, &v);
-        bool is_fixed = is_rest || (c == '0' && digits > 1);
+        bool is_fixed = is_rest || (*from == '0' && digits > 1);
         if (is_fixed) {
             e->now[e->n_now++] = digits;
         }
@@ -351,27 +382,28 @@ static int32_t find_template(args_encoder *e)
     return (int32_t)(e->n_templates - 1);
 }
 
-static int32_t match(args_encoder *e, const char *text, size_t n)
+/* Texts of one kind are mostly alike, and so are the sequences of kinds. What the guess is changes no byte of the
+ * stream: a text has one template. */
+static int32_t match(args_encoder *e, int32_t guess, const char *text, size_t n)
 {
-    if (e->last != NO_TEMPLATE) {
-        int32_t guess = e->templates[e->last].next;
-        if (guess != NO_TEMPLATE && follows(e, guess, text, n)) {
-            return guess;
-        }
-        if (guess != e->last && follows(e, e->last, text, n)) {
-            return e->last;
-        }
+    if (guess != NO_TEMPLATE && follows(e, guess, text, n)) {
+        return guess;
+    }
+    int32_t next = e->last != NO_TEMPLATE ? e->templates[e->last].next : NO_TEMPLATE;
+    if (next != NO_TEMPLATE && next != guess && follows(e, next, text, n)) {
+        return next;
     }
     return take_apart(e, text, n) ? find_template(e) : NO_TEMPLATE;
 }
 
-void args_encoder_add(args_encoder *e, const char *text, size_t n)
+void args_encoder_add(args_encoder *e, uint32_t kind, const char *text, size_t n)
 {
     if (n == 0) {
         put_varint(&e->refs, 0);
         return;
     }
-    int32_t index = match(e, text, n);
+    int32_t *of_kind = &e->of_kind[kind % KINDS];
+    int32_t index = match(e, *of_kind, text, n);
     if (index == NO_TEMPLATE) {
         put_literal(e, text, n);
         return;
@@ -381,6 +413,7 @@ void args_encoder_add(args_encoder *e, const char *text, size_t n)
         e->templates[e->last].next = index;
     }
     e->last = index;
+    *of_kind = index;
 }
 
 void args_encoder_end(args_encoder *e, strbuf *out)

@@ -50,8 +50,8 @@ args_encoder *args_encoder_create(args_dict *dict);
 void args_encoder_destroy(args_encoder **e);
 /** Start a block. */
 void args_encoder_begin(args_encoder *e);
-/** The next event; n = 0: it has no arguments. */
-void args_encoder_add(args_encoder *e, const char *text, size_t n);
+/** The next event; n = 0: it has no arguments. `kind`: any number that texts which look alike share. */
+void args_encoder_add(args_encoder *e, uint32_t kind, const char *text, size_t n);
 /** Append the block's stream. */
 void args_encoder_end(args_encoder *e, strbuf *out);
 

@@ -78,16 +78,15 @@ static unsigned dist_symbol(unsigned dist)
 
 /* ------------------------------------------------------------------ bits */
 
-/* At most 48 bits at a time; the buffer has room, which is checked per block. */
+/* At most 48 bits at a time; the buffer has room, which is checked per block, and eight bytes behind it. */
 static inline void put_bits(bit_writer *w, uint64_t v, unsigned n)
 {
     w->acc |= v << w->n;
     w->n += n;
-    while (w->n >= 8) {
-        *w->p++ = (uint8_t)w->acc;
-        w->acc >>= 8;
-        w->n -= 8;
-    }
+    memcpy(w->p, &w->acc, sizeof w->acc);
+    w->p += w->n / 8;
+    w->acc >>= w->n & ~7U;
+    w->n &= 7;
 }
 
 /* ------------------------------------------------------------------ Huffman codes */

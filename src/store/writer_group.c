@@ -77,7 +77,7 @@ static marey_status write_args(block_job *j, bench *b)
     }
     args_encoder_begin(b->args);
     for (uint32_t i = 0; i < j->n; i++) {
-        args_encoder_add(b->args, j->args.bytes + j->args_at[i], j->args_len[i]);
+        args_encoder_add(b->args, j->name[i], j->args.bytes + j->args_at[i], j->args_len[i]);
     }
     strbuf_clear(&b->stream);
     args_encoder_end(b->args, &b->stream);
@@ -196,7 +196,7 @@ marey_status store_group_begin(store_writer *w, store_group **out, const store_g
     g->params = *params;
     g->events = mem_alloc(BLOCK_EVENTS * sizeof *g->events);
     int64_t busy_ns = params->busy_rank_ns > 0 ? params->busy_rank_ns : params->duration_ns;
-    pyramid_choose_bins(params->n_events, busy_ns, g->bin0_ns);
+    pyramid_choose_bins(params->n_events, busy_ns, params->n_ranks, g->bin0_ns);
     out_group o = {.params = *params};
     memcpy(o.bin0_ns, g->bin0_ns, sizeof o.bin0_ns);
     (void)pthread_mutex_lock(&w->lock);

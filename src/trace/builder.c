@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "trace/model.h"
 
-enum { ARGS_FLUSH_BYTES = 32 * 1024 * 1024, ARGS_FIRST_BYTES = 4 * 1024 * 1024, NAME_SLOTS_FIRST = 1024 };
+enum { ARGS_BYTES = 4 * 1024 * 1024, NAME_SLOTS_FIRST = 1024 };
 
 void trace_builder_init(trace_builder *b)
 {
@@ -211,8 +211,8 @@ static void make_chunk(trace_chunk *c)
     c->external_id = mem_alloc(n * sizeof *c->external_id);
     c->args_len = mem_alloc(n * sizeof *c->args_len);
     c->flags = mem_alloc(n * sizeof *c->flags);
-    c->args = mem_alloc_large(ARGS_FIRST_BYTES);
-    c->cap_args = ARGS_FIRST_BYTES;
+    c->args = mem_alloc_large(ARGS_BYTES);
+    c->cap_args = ARGS_BYTES;
 }
 
 static marey_status flush(trace_builder *b)
@@ -231,7 +231,7 @@ static marey_status make_room(trace_builder *b, size_t n_args)
         make_chunk(c);
     }
     marey_status status = MAREY_OK;
-    if (c->n == TRACE_CHUNK_EVENTS || (c->n > 0 && c->n_args + n_args > ARGS_FLUSH_BYTES)) {
+    if (c->n == TRACE_CHUNK_EVENTS || (c->n > 0 && c->n_args + n_args > ARGS_BYTES)) {
         status = flush(b);
         if (!c->start_ns) {
             make_chunk(c);

@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "trace/metrics.h"
 
-enum { TRACE_CHUNK_EVENTS = 65536 };
+enum { TRACE_CHUNK_EVENTS = 16384 }; /* with their arguments they stay in the processor's cache */
 
 #define TIME_MISSING INT64_MIN
 

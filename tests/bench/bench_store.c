@@ -365,7 +365,7 @@ static void bench_args(void)
     for (unsigned round = 0; round < 10; round++) {
         args_encoder_begin(e);
         for (uint32_t i = 0; i < N; i++) {
-            args_encoder_add(e, text + (size_t)i * 512, len[i]);
+            args_encoder_add(e, i % 4, text + (size_t)i * 512, len[i]);
         }
         strbuf_clear(&out);
         args_encoder_end(e, &out);

@@ -60,15 +60,19 @@ static void test_bins(void **state)
 {
     (void)state;
     int64_t bin[LOD_R];
-    pyramid_choose_bins(1000000, INT64_C(262144000000), bin); /* 4 events in 2^20 ns */
+    pyramid_choose_bins(1000000, INT64_C(262144000000), 4, bin); /* 4 events in 2^20 ns */
     assert_int_equal(bin[R_TRACK], 1 << 20);
     assert_int_equal(bin[R_RANK], 1 << 20);
     assert_int_equal(bin[R_EIGHT], 1 << 17);
-    pyramid_choose_bins(0, 0, bin);
+    pyramid_choose_bins(1000000, INT64_C(262144000000), 3, bin); /* 4 * 256 * 3 events are too few for a tile */
+    assert_int_equal(bin[R_TRACK], 1 << 22);
+    assert_int_equal(bin[R_RANK], 1 << 22);
+    assert_int_equal(bin[R_EIGHT], 1 << 19);
+    pyramid_choose_bins(0, 0, 1, bin);
     assert_true(bin[R_EIGHT] > 0);
-    pyramid_choose_bins(UINT64_MAX, 1, bin);
+    pyramid_choose_bins(UINT64_MAX, 1, 64, bin);
     assert_int_equal(bin[R_TRACK], 64);
-    pyramid_choose_bins(1, INT64_MAX, bin);
+    pyramid_choose_bins(1, INT64_MAX, 1, bin);
     assert_true(bin[R_TRACK] <= (int64_t)1 << 40);
     assert_int_equal(lod_bin_ns(64, 3), 64 * 64);
     assert_int_equal(lod_bin_ns(64, 40), INT64_MAX);

@@ -46,7 +46,7 @@ static void encode(args_dict *d, const texts *t, strbuf *stream)
     args_encoder *e = args_encoder_create(d);
     args_encoder_begin(e);
     for (size_t i = 0; i < t->n; i++) {
-        args_encoder_add(e, t->text[i], t->len[i]);
+        args_encoder_add(e, (uint32_t)i % 5, t->text[i], t->len[i]);
     }
     args_encoder_end(e, stream);
     args_encoder_destroy(&e);
