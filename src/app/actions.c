@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/comm_actions.h"
+#include "app/graph_actions.h"
 #include "app/select.h"
 #include "app/steps.h"
 
@@ -209,6 +210,12 @@ static void layout_communication(session *s, int64_t now_ns)
     comm_return(s, now_ns);
 }
 
+static void layout_graph(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    set_layout(s, LAYOUT_GRAPH);
+}
+
 static void layout_steps(session *s, int64_t now_ns)
 {
     set_layout(s, LAYOUT_STEPS);
@@ -302,6 +309,7 @@ static void fit_selection(session *s, int64_t now_ns)
 static void help(session *s, int64_t now_ns)
 {
     (void)now_ns;
+    actions_set_help(s->scene, s->view.layout);
     s->view.show_help = !s->view.show_help;
     s->is_dirty = true;
 }
@@ -372,6 +380,7 @@ const action ACTIONS[] = {
     {"layout-timeline", "T", "timeline", layout_timeline},
     {"layout-marey", "M", "Marey: bands that join equal work", layout_marey},
     {"layout-communication", "C", "communication: devices, links, groups", layout_communication},
+    {"layout-graph", "G", "the model's graph", layout_graph},
     {"layout-other", "V", "the other layout", layout_other},
     {"inspector", "I", "show or hide the inspector", inspector},
     {"strip", "B", "show or hide time per rank", strip},
@@ -399,7 +408,7 @@ static const char *const GESTURES[][2] = {
     {"Tab, Shift+Tab", "walk through the panels; Enter opens"},
 };
 
-enum { N_GESTURES = sizeof GESTURES / sizeof *GESTURES, MAX_HELP = 64 };
+enum { N_GESTURES = sizeof GESTURES / sizeof *GESTURES, MAX_HELP = 80 };
 
 const action *action_by_name(const char *name)
 {
@@ -440,6 +449,33 @@ const action *action_by_key(const char *key)
     return NULL;
 }
 
+/* Those of the graph, and what means the same in every layout. */
+static size_t collect_graph_help(const char *rows[MAX_HELP][2], bool with_others)
+{
+    static const char *const others[] = {"layout-timeline", "layout-marey", "layout-communication",
+                                         "inspector",       "search",       "theme-other",
+                                         "fullscreen",      "help",         "quit"};
+    size_t n = 0;
+    for (size_t i = 0; i < N_GRAPH_GESTURES; i++, n++) {
+        rows[n][0] = GRAPH_GESTURES[i][0];
+        rows[n][1] = GRAPH_GESTURES[i][1];
+    }
+    for (size_t i = 0; i < N_GRAPH_ACTIONS && n < MAX_HELP; i++) {
+        if (GRAPH_ACTIONS[i].help) {
+            rows[n][0] = GRAPH_ACTIONS[i].keys;
+            rows[n++][1] = GRAPH_ACTIONS[i].help;
+        }
+    }
+    for (size_t i = 0; with_others && i < sizeof others / sizeof *others && n < MAX_HELP; i++) {
+        const action *a = action_by_name(others[i]);
+        if (strcmp(others[i], "layout-marey") != 0) { /* M has another meaning here */
+            rows[n][0] = a->keys;
+            rows[n++][1] = a->help;
+        }
+    }
+    return n;
+}
+
 static size_t collect_help(const char *rows[MAX_HELP][2])
 {
     size_t n = 0;
@@ -462,34 +498,49 @@ static size_t collect_help(const char *rows[MAX_HELP][2])
     return n;
 }
 
-void actions_set_help(scene *s)
+void actions_set_help(scene *s, view_layout layout)
 {
     static const char *rows[MAX_HELP][2]; /* the scene keeps the pointer */
-    size_t n = collect_help(rows);
+    size_t n = layout == LAYOUT_GRAPH ? collect_graph_help(rows, true) : collect_help(rows);
     scene_set_help(s, (const char *const(*)[2])rows, n);
 }
 
-static void print_markdown(const char *const (*rows)[2], size_t n, FILE *out)
+static void print_rows(const char *const (*rows)[2], size_t n, FILE *out)
 {
-    (void)fputs("# Keys and gestures of the window\n\n"
-                "Printed by `marey help keys --markdown` from the table that the window uses (src/app/actions.c).\n\n"
-                "| key | what it does |\n|---|---|\n",
-                out);
     for (size_t i = 0; i < n; i++) {
         const char *backslash = strcmp(rows[i][0], "\\") == 0 ? "\\" : ""; /* Markdown wants it twice */
         (void)fprintf(out, "| %s%s | %s |\n", backslash, rows[i][0], rows[i][1]);
     }
 }
 
+static void print_markdown(const char *const (*rows)[2], size_t n, const char *const (*own)[2], size_t n_own, FILE *out)
+{
+    (void)fputs("# Keys and gestures of the window\n\n"
+                "Printed by `marey help keys --markdown` from the table that the window uses (src/app/actions.c).\n\n"
+                "| key | what it does |\n|---|---|\n",
+                out);
+    print_rows(rows, n, out);
+    (void)fputs("\n## In the graph\n\nThere these go first (src/app/graph_actions.c).\n\n"
+                "| key | what it does |\n|---|---|\n",
+                out);
+    print_rows(own, n_own, out);
+}
+
 void actions_print(FILE *out, bool markdown)
 {
     const char *rows[MAX_HELP][2];
     size_t n = collect_help(rows);
+    const char *own[MAX_HELP][2];
+    size_t n_own = collect_graph_help(own, false);
     if (markdown) {
-        print_markdown((const char *const(*)[2])rows, n, out);
+        print_markdown((const char *const(*)[2])rows, n, (const char *const(*)[2])own, n_own, out);
         return;
     }
     for (size_t i = 0; i < n; i++) {
         (void)fprintf(out, "  %-14s %s\n", rows[i][0], rows[i][1]);
+    }
+    (void)fputs("\n  In the graph:\n", out);
+    for (size_t i = 0; i < n_own; i++) {
+        (void)fprintf(out, "  %-14s %s\n", own[i][0], own[i][1]);
     }
 }

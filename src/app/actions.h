@@ -29,8 +29,8 @@ const action *action_by_name(const char *name);
 const action *action_by_key(const char *key);
 bool action_has_key(const action *a, const char *key);
 
-/** Give the scene's help overlay its lines: gestures and keys. */
-void actions_set_help(scene *s);
+/** Give the scene's help overlay its lines: gestures and keys of a layout. */
+void actions_set_help(scene *s, view_layout layout);
 /** All of it for people, or as GitHub-flavoured Markdown: exactly docs/keys.md. */
 void actions_print(FILE *out, bool markdown);
 

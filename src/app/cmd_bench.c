@@ -12,6 +12,7 @@
 
 #include "app/args.h"
 #include "app/commands.h"
+#include "app/graph_script.h"
 #include "app/input.h"
 #include "app/look.h"
 #include "app/opening.h"
@@ -23,7 +24,7 @@
 #include "base/text.h"
 #include "render/render.h"
 
-enum { SCRIPT_ZOOM, SCRIPT_VIEWS, FLOOR_EVERY = 8 };
+enum { SCRIPT_ZOOM, SCRIPT_VIEWS, SCRIPT_GRAPH, FLOOR_EVERY = 8 };
 
 typedef struct bench {
     session_look look;
@@ -85,10 +86,17 @@ static marey_status measure_floor(bench *b, diag *d)
 static marey_status run_zoom(bench *b, diag *d)
 {
     zoom_script z;
-    marey_status status = zoom_script_choose(&z, b->session, b->seed, d);
+    graph_script g;
+    bool graph_too = b->script == SCRIPT_GRAPH;
+    marey_status status =
+        graph_too ? graph_script_choose(&g, b->session, b->seed, d) : zoom_script_choose(&z, b->session, b->seed, d);
     for (uint64_t i = 0; i < b->n_frames && status == MAREY_OK; i++) {
         uint64_t read_before = store_bytes_read(b->session->file);
-        zoom_script_view(&z, b->session, i, b->n_frames);
+        if (graph_too) {
+            graph_script_view(&g, b->session, i, b->n_frames);
+        } else {
+            zoom_script_view(&z, b->session, i, b->n_frames);
+        }
         int64_t begin = clock_now_ns();
         b->session->input.now_ns = begin; /* it moves, as in the window */
         MAREY_TRY(draw_frame(b, d));
@@ -209,7 +217,7 @@ static void print_json(bench *b)
     json_int(&j, b->size[0]);
     json_int(&j, b->size[1]);
     json_end(&j, ']');
-    json_kstr(&j, "script", b->script == SCRIPT_VIEWS ? "views" : "zoom");
+    json_kstr(&j, "script", b->script == SCRIPT_VIEWS ? "views" : b->script == SCRIPT_GRAPH ? "graph" : "zoom");
     json_kuint(&j, "frames", b->n_frames);
     json_kreal(&j, "floor_ms", quantile(b->floors_ms, b->n_floors, 0.5));
     json_kreal(&j, "first_picture_ms", b->first_picture_ms);
@@ -273,13 +281,14 @@ int cmd_bench(int argc, char **argv)
 {
     bench b = {.look = SESSION_LOOK_DEFAULT, .size = {1920, 1080}, .scale = 1, .n_frames = 240, .seed = 1};
     const arg_option options[] = {
-        {"--script", 0, ARG_CHOICE, "zoom|views", "from the whole run to one operator and back; or random views (zoom)",
-         &b.script, NULL},
+        {"--script", 0, ARG_CHOICE, "zoom|views|graph",
+         "from the whole run to one operator and back; random views; over the graph (zoom)", &b.script, NULL},
         {"--frames", 0, ARG_COUNT, "N", "frames or views to measure (240)", &b.n_frames, NULL},
         {"--seed", 0, ARG_COUNT, "S", "which operator, which views (1)", &b.seed, NULL},
         {"--size", 0, ARG_SIZE, "WxH", "pixels of a frame (1920x1080)", b.size, NULL},
         {"--scale", 0, ARG_REAL, "S", "pixels per design pixel (1)", &b.scale, NULL},
         LOOK_OPTIONS(b.look),
+        GRAPH_OPTIONS(b.look.graph),
         {"--json", 0, ARG_FLAG, NULL, "one JSON object", &b.json, NULL},
         {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &b.quiet, NULL},
     };
@@ -304,5 +313,6 @@ int cmd_bench(int argc, char **argv)
         (void)fputs("marey bench: --frames wants 1 to 1000000, --scale 0.25 to 8.\n", stderr);
         return EXIT_USAGE;
     }
+    b.look.layout = b.script == SCRIPT_GRAPH ? LAYOUT_GRAPH : b.look.layout;
     return look_check("bench", &b.look) ? measure(&b, &paths) : EXIT_USAGE;
 }

@@ -68,6 +68,7 @@ int cmd_open(int argc, char **argv)
         {"--size", 0, ARG_SIZE, "WxH", "size of the window (most of the display)", o.size, NULL},
         {"--scale", 0, ARG_REAL, "S", "pixels per design pixel (the display's own)", &o.scale, NULL},
         LOOK_OPTIONS(o.look),
+        GRAPH_OPTIONS(o.look.graph),
         {"--reduced-motion", 0, ARG_FLAG, NULL, "no animated zoom, no fades", &o.reduced_motion, NULL},
         {"--frames-log", 0, ARG_TEXT, "FILE", "write one JSON object a frame: when, how long, what range",
          &o.frames_log, NULL},

@@ -89,6 +89,7 @@ int cmd_render(int argc, char **argv)
         {"--size", 0, ARG_SIZE, "WxH", "pixels of the picture (1920x1080)", job.size, NULL},
         {"--scale", 0, ARG_REAL, "S", "pixels per design pixel: 2 for a high-resolution display (1)", &job.scale, NULL},
         LOOK_OPTIONS(job.look),
+        GRAPH_OPTIONS(job.look.graph),
         {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &job.quiet, NULL},
     };
     const arg_command command = {

@@ -2,6 +2,28 @@
 
 #include <string.h>
 
+const char *look_steps_off(void *ctx, const char *text)
+{
+    uint32_t *mask = ctx;
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        bool known = n == 3 && strncmp(text, "all", 3) == 0;
+        *mask |= known ? (1U << GRAPH_STEP_COUNT) - 1 : 0;
+        for (int i = 0; i < GRAPH_STEP_COUNT; i++) {
+            const char *name = graph_step_name((graph_step)i);
+            if (strlen(name) == n && strncmp(text, name, n) == 0) {
+                *mask |= 1U << i;
+                known = true;
+            }
+        }
+        if (!known) {
+            return "parameters, bookkeeping, chains, cycles, prune, stack, or all, apart by commas";
+        }
+        text += n + (text[n] == ',');
+    }
+    return NULL;
+}
+
 bool look_check(const char *command, const session_look *look)
 {
     const char *wrong = NULL;

@@ -11,8 +11,8 @@
         {"--layout",                                                                                                    \
          0,                                                                                                             \
          ARG_CHOICE,                                                                                                    \
-         "timeline|marey|communication|steps",                                                                          \
-         "rows of events; bands that join equal work; devices and links; rank x step (timeline)",                       \
+         "timeline|marey|communication|steps|graph",                                                                    \
+         "rows of events; bands that join equal work; devices and links; rank x step; the model (timeline)",            \
          &(look).layout,                                                                                                \
          NULL},                                                                                                         \
         {"--time",                                                                                                      \
@@ -46,6 +46,50 @@
             NULL                                                                                                        \
     }
 
+/* Of the graph layout; `graph` is a graph_look. */
+#define GRAPH_OPTIONS(graph)                                                                                           \
+    {                                                                                                                  \
+        "--expand", 0, ARG_COUNT, "N", "graph: open N modules more, chosen by --expand-seed", &(graph).first.expand,   \
+        NULL},                                                                                                         \
+        {"--expand-seed", 0, ARG_COUNT, "S", "graph: which modules --expand opens (1)", &(graph).first.seed, NULL},    \
+        {"--expanded",                                                                                                 \
+         0,                                                                                                            \
+         ARG_CHOICE,                                                                                                   \
+         "default|exemplars|all",                                                                                      \
+         "graph: what fits a window; all modules, stacks at one member; all members, too (default)",                   \
+         &(graph).first.all,                                                                                           \
+         NULL},                                                                                                        \
+        {"--select",                                                                                                   \
+         0,                                                                                                            \
+         ARG_TEXT,                                                                                                     \
+         "NAME",                                                                                                       \
+         "graph: choose an operator or module, by name or the end of its path",                                        \
+         &(graph).first.select,                                                                                        \
+         NULL},                                                                                                        \
+        {"--steps-off",                                                                                                \
+         0,                                                                                                            \
+         ARG_EACH,                                                                                                     \
+         "STEP,...",                                                                                                   \
+         "graph: leave out parameters, bookkeeping, chains, cycles, prune, stack, or all",                             \
+         &(graph).steps_off,                                                                                           \
+         look_steps_off},                                                                                              \
+        {"--strictness",                                                                                               \
+         0,                                                                                                            \
+         ARG_CHOICE,                                                                                                   \
+         "usual|exact|shape-free|structural|loose",                                                                    \
+         "graph: how alike the members of a stack must be (usual: structural)",                                        \
+         &(graph).strictness,                                                                                          \
+         NULL},                                                                                                        \
+        {"--colours",     0,   ARG_CHOICE, "class|time|memory|flops", "graph: what its boxes are painted by (class)",  \
+         &(graph).colour, NULL},                                                                                       \
+        {"--direction", 0, ARG_CHOICE, "right|down", "graph: which way it runs (right)", &(graph).direction, NULL},    \
+        {"--routing", 0, ARG_CHOICE, "tracks|curves", "graph: lines (tracks)", &(graph).routing, NULL},                \
+    {                                                                                                                  \
+        "--by-stage", 0, ARG_FLAG, NULL, "graph: a lane for each pipeline stage", &(graph).by_stage, NULL              \
+    }
+
+/** For --steps-off; `ctx` is the uint32_t mask. */
+const char *look_steps_off(void *ctx, const char *text);
 /** Is the look in range? Prints a sentence to standard error when it is not (exit 2). */
 bool look_check(const char *command, const session_look *look);
 

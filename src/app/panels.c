@@ -21,7 +21,7 @@ panels *panels_create(session *s)
     p->session = s;
     p->ui = ui_create(s->text);
     p->pool = pool_create(WORKERS);
-    work *all[] = {&p->diagnosing, &p->summing, &p->comparing, &p->flying};
+    work *all[] = {&p->diagnosing, &p->summing, &p->comparing, &p->flying, &p->finding};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         work_init(all[i], p->pool, s->wake, s->wake_ctx);
     }
@@ -89,6 +89,14 @@ static void drop(work *w, void *shown, void (*destroy)(void *job))
     }
 }
 
+void panels_leave_graph(panels *p)
+{
+    if (p && work_is_busy(&p->finding)) {
+        work_cancel(&p->finding);
+        pool_wait(p->pool);
+    }
+}
+
 void panels_destroy(panels **pp)
 {
     panels *p = *pp;
@@ -99,11 +107,13 @@ void panels_destroy(panels **pp)
     work_cancel(&p->summing);
     work_cancel(&p->comparing);
     work_cancel(&p->flying);
+    work_cancel(&p->finding);
     pool_destroy(&p->pool);
     drop(&p->diagnosing, p->diagnosed, free_diagnosis);
     drop(&p->summing, p->strip, free_strip);
     drop(&p->comparing, p->peers, free_peers);
     drop(&p->flying, NULL, free);
+    drop(&p->finding, p->graph_found, free_graph_find);
     ui_destroy(&p->ui);
     free(p->hits.items);
     free(p->rank_marks);
@@ -115,7 +125,7 @@ void panels_destroy(panels **pp)
 bool panels_are_complete(const panels *p)
 {
     return p->strip_due_ns == 0 && !work_is_busy(&p->diagnosing) && !work_is_busy(&p->summing) &&
-           !work_is_busy(&p->comparing) && !work_is_busy(&p->flying);
+           !work_is_busy(&p->comparing) && !work_is_busy(&p->flying) && !work_is_busy(&p->finding);
 }
 
 void panels_settle(panels *p)
@@ -195,7 +205,8 @@ void panels_prepare(panels *p, session *s)
     scene_input *in = &s->input;
     bool layout = s->view.layout != LAYOUT_COMMUNICATION;
     in->right_dp = layout && p->show_inspector && has_room(s, MIN_WIDTH_DP, 0) ? INSPECTOR_DP : 0;
-    in->bottom_dp = layout && p->show_strip && has_room(s, 0, MIN_HEIGHT_DP) ? STRIP_DP : 0;
+    bool strip = layout && p->session->view.layout != LAYOUT_GRAPH;
+    in->bottom_dp = strip && p->show_strip && has_room(s, 0, MIN_HEIGHT_DP) ? STRIP_DP : 0;
     in->search_dp = SEARCH_DP;
     in->rank_marks = p->g ? p->rank_marks : NULL;
     in->diagnosis = p->g;
@@ -214,11 +225,15 @@ static void inspector_show(panels *p, rect r)
     (void)ui_scroll_area(p->ui, "content");
     ui_style column = {.w = UI_SIZE_FILL, .h = UI_SIZE_CHILDREN, .pad_x = 18, .pad_y = 8, .gap = 0};
     (void)ui_push(p->ui, "column", "column", &column);
-    findings_show(p);
-    ui_space(p->ui, 8);
-    selected_show(p);
-    ui_space(p->ui, 8);
-    legend_show(p);
+    if (p->session->view.layout == LAYOUT_GRAPH) {
+        graph_inspector_show(p);
+    } else {
+        findings_show(p);
+        ui_space(p->ui, 8);
+        selected_show(p);
+        ui_space(p->ui, 8);
+        legend_show(p);
+    }
     ui_pop(p->ui);
     ui_pop(p->ui);
     ui_pop(p->ui);
@@ -243,7 +258,11 @@ void panels_build(panels *p, session *s)
         inspector_show(p, s->frame.side);
     }
     if (s->frame.search.w > 0) {
-        search_show(p, s->frame.search);
+        if (s->view.layout == LAYOUT_GRAPH) {
+            graph_search_show(p, s->frame.search);
+        } else {
+            search_show(p, s->frame.search);
+        }
     }
     ui_end(p->ui);
     s->is_dirty = s->is_dirty || ui_is_restless(p->ui);

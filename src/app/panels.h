@@ -21,6 +21,8 @@ typedef struct panels panels;
 enum { PANELS_OFF, PANELS_ON, PANELS_AUTO /* where a picture is large enough: see docs/panels.md */ };
 
 panels *panels_create(struct session *s);
+/** What runs over the scene's graph ends now: before the scene is destroyed. `p` may be NULL. */
+void panels_leave_graph(panels *p);
 /** Cancels what runs and waits for it. */
 void panels_destroy(panels **p);
 

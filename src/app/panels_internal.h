@@ -3,6 +3,7 @@
 #define MAREY_APP_PANELS_INTERNAL_H
 
 #include "app/find_names.h"
+#include "app/graph_find.h"
 #include "app/panels.h"
 #include "app/peers.h"
 #include "app/rank_time.h"
@@ -45,11 +46,17 @@ typedef struct fly_job {
     uint64_t row;
 } fly_job;
 
+typedef struct graph_find_job {
+    const graph *g;
+    char text[1024];
+    graph_found found;
+} graph_find_job;
+
 struct panels {
     session *session;
     ui *ui;
     pool *pool;
-    work diagnosing, summing, comparing, flying;
+    work diagnosing, summing, comparing, flying, finding;
 
     bool show_inspector, show_strip;
     diagnosis_job *diagnosed; /* done; NULL: not yet, or the scene did it */
@@ -78,6 +85,10 @@ struct panels {
     char searched[1024]; /* what `hits` are for */
     bool search_open, focus_search;
 
+    graph_find_job *graph_found;        /* done; NULL */
+    char graph_finding[1024];           /* what is being looked for */
+    uint32_t graph_page, graph_page_of; /* of a node's attributes */
+
     char note[64];
 };
 
@@ -95,6 +106,11 @@ void strip_show(panels *p, rect r);
 /* panel_search.c */
 void search_update(panels *p);
 void search_show(panels *p, rect r);
+
+/* panel_graph.c, panel_graphsearch.c: in the graph layout, in place of the others */
+void graph_inspector_show(panels *p);
+void graph_search_show(panels *p, rect r);
+void free_graph_find(void *job);
 
 /* panels.c */
 void panels_fly(panels *p, double t0_ns, double t1_ns);

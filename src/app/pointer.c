@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "app/comm_actions.h"
+#include "app/graph_actions.h"
 #include "app/select.h"
 #include "app/steps.h"
 
@@ -100,7 +101,13 @@ void pointer_move(pointer *p, session *s, double x, double y)
     s->is_dirty = true;
     (void)panels_take(s, UI_EVENT_MOVE, 0);
     if (p->drag == DRAG_PRESSED && !is_near(s, p->down_x, p->down_y)) {
-        p->drag = p->wants_range ? DRAG_RANGE : DRAG_PAN;
+        p->drag = p->wants_range && s->view.layout != LAYOUT_GRAPH ? DRAG_RANGE : DRAG_PAN;
+    }
+    if (s->view.layout == LAYOUT_GRAPH) {
+        if (p->drag == DRAG_PAN || p->drag == DRAG_OVERVIEW) {
+            graph_drag(p, s);
+        }
+        return;
     }
     if (p->drag == DRAG_PAN) {
         drag_pan(p, s);
@@ -141,6 +148,8 @@ void pointer_press(pointer *p, session *s, bool shift)
     bool draggable = inside(&s->frame.plot, x, y) || inside(&s->frame.labels, x, y);
     if (s->view.show_help) {
         p->drag = DRAG_IGNORED;
+    } else if (pick.kind == PICK_GRAPH) {
+        graph_press(p, s);
     } else if (pick.kind == PICK_OVERVIEW) {
         overview_press(p, s);
     } else if (pick.kind != PICK_ARROW && pick.kind != PICK_COMMAND && draggable) {
@@ -197,7 +206,16 @@ static scene_pick pick_loaded(session *s)
 static void clicked(pointer *p, session *s, int64_t now_ns)
 {
     scene_pick pick = pick_loaded(s);
-    bool again = now_ns - p->last_click_ns < DOUBLE_CLICK_NS && is_near(s, p->last_click_x, p->last_click_y);
+    bool near = is_near(s, p->last_click_x, p->last_click_y);
+    if (pick.kind == PICK_GRAPH) {
+        bool twice = near && now_ns - p->last_click_ns < DOUBLE_CLICK_NS;
+        graph_click(s, &pick.graph, p->wants_range, twice, now_ns);
+        p->last_click_ns = twice ? 0 : now_ns;
+        p->last_click_x = s->input.cursor_x;
+        p->last_click_y = s->input.cursor_y;
+        return;
+    }
+    bool again = now_ns - p->last_click_ns < DOUBLE_CLICK_NS && near;
     if (again && pick.kind != PICK_ARROW && pick.kind != PICK_COMMAND) {
         double_click(s, &pick, now_ns);
         p->last_click_ns = 0;
@@ -232,7 +250,9 @@ void pointer_wheel(session *s, double dx, double dy, bool shift, bool ctrl, int6
     if (panels_take(s, UI_EVENT_WHEEL, dy)) {
         return;
     }
-    if (s->view.layout == LAYOUT_COMMUNICATION && !shift) {
+    if (s->view.layout == LAYOUT_GRAPH) {
+        graph_wheel(s, dx, dy, shift, now_ns);
+    } else if (s->view.layout == LAYOUT_COMMUNICATION && !shift) {
         (void)comm_wheel(s, dy);
     } else if (ctrl) {
         session_zoom_rows(s, pow(WHEEL_ZOOM, dy), s->input.cursor_y);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/actions.h"
+#include "app/graph_actions.h"
 #include "app/steps.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -33,6 +34,7 @@ static void apply_look(session *s, const session_look *look)
         view_show_range(&s->view, t0, t1);
     }
     view_clamp(&s->view, s->duration_ns);
+    graph_apply_look(s, look);
     s->view.overview = look->overview < OVERVIEW_MODES ? (uint8_t)look->overview : 0;
     s->view.lines = (uint8_t)look->lines;
     steps_look(s, (view_steps)look->steps, look->step);
@@ -72,7 +74,7 @@ marey_status session_open(session **out, const char *path, const session_options
     MAREY_TRY(text_create(&s->text, d));
     MAREY_TRY(scene_create(&s->scene, s->file, s->cache, s->text, d));
     scene_set_wake(s->scene, options->wake, options->wake_ctx);
-    actions_set_help(s->scene);
+    actions_set_help(s->scene, (view_layout)options->look.layout);
     apply_look(s, &options->look);
     s->is_dirty = true;
     *out = s;
@@ -88,6 +90,7 @@ void session_close(session **ps)
     if (!s) {
         return;
     }
+    panels_leave_graph(s->panels);
     scene_destroy(&s->scene);
     panels_destroy(&s->panels); /* holds the diagnosis that the scene reads */
     cache_destroy(&s->cache);
@@ -120,7 +123,9 @@ static bool shows_panels(const session *s)
 {
     const scene_input *in = &s->input;
     bool is_large = in->width_px >= AUTO_WIDTH_DP * in->scale && in->height_px >= AUTO_HEIGHT_DP * in->scale;
-    return s->panels_mode == PANELS_ON || (s->panels_mode == PANELS_AUTO && s->view.layout == LAYOUT_MAREY && is_large);
+    return s->panels_mode == PANELS_ON ||
+           (s->panels_mode == PANELS_AUTO && (s->view.layout == LAYOUT_MAREY || s->view.layout == LAYOUT_GRAPH) &&
+            is_large);
 }
 
 /* What lies under a panel does not see the pointer. */
@@ -150,6 +155,9 @@ marey_status session_build(session *s, diag *d)
         s->input.note = NULL;
     }
     marey_status status = build_scene(s, d);
+    if (status == MAREY_OK) {
+        graph_after_frame(s);
+    }
     if (has_panels && status == MAREY_OK) {
         panels_build(s->panels, s);
     }
@@ -215,8 +223,14 @@ void session_go(session *s, double t0_ns, double t1_ns, int64_t now_ns)
 bool session_step(session *s, int64_t now_ns)
 {
     bool moved = view_motion_step(&s->motion, &s->view, now_ns);
+    moved = graph_camera_step(s, now_ns) || moved;
     s->is_dirty = s->is_dirty || moved;
     return moved;
+}
+
+bool session_is_moving(const session *s)
+{
+    return s->motion.length_ns > 0 || s->graph_motion.length_ns > 0;
 }
 
 void session_zoom(session *s, double factor, double at, int64_t now_ns)

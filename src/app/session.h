@@ -14,10 +14,22 @@
 #include "base/diag.h"
 #include "cache/cache.h"
 #include "draw/draw_list.h"
+#include "scene/graph_scene.h"
 #include "scene/scene.h"
 #include "scene/view.h"
 #include "store/store.h"
 #include "text/text.h"
+
+/* The same of its graph. */
+typedef struct graph_look {
+    graph_first first;
+    uint32_t steps_off; /* bit per graph_step */
+    int colour;         /* graph_colour */
+    int direction;      /* 1: down */
+    int routing;        /* 1: smooth */
+    int strictness;     /* 0: as the plan chooses; 1 + graph_strictness */
+    bool by_stage;
+} graph_look;
 
 /* How a run is looked at first; what the options of `open`, `render` and `bench` say. */
 typedef struct session_look {
@@ -32,13 +44,23 @@ typedef struct session_look {
     uint64_t step;       /* number as the input counts; UINT64_MAX: the first */
     uint64_t overview;   /* view_overview */
     int lines;           /* view_lines */
+    graph_look graph;
 } session_look;
 
 #define SESSION_LOOK_DEFAULT                                                                                           \
     {                                                                                                                  \
         THEME_DARK, LAYOUT_TIMELINE, {INT64_MIN, INT64_MAX}, NULL, 0, UINT64_MAX, PANELS_OFF, STEPS_RUN, UINT64_MAX,   \
-            0, LINES_ALL                                                                                               \
+            0, LINES_ALL,                                                                                              \
+        {                                                                                                              \
+            {0, 1, GRAPH_OPEN_DEFAULT, NULL}, 0, COLOUR_CLASS, 0, 0, 0, false                                          \
+        }                                                                                                              \
     }
+
+/* The graph's camera on its way. */
+typedef struct graph_motion {
+    graph_camera from, to;
+    int64_t begin_ns, length_ns; /* length 0: at rest */
+} graph_motion;
 
 typedef struct session_options {
     session_look look;
@@ -58,6 +80,7 @@ typedef struct session {
 
     view view; /* as drawn now */
     view_motion motion;
+    graph_motion graph_motion;
     scene_input input; /* size, scale and cursor: set by the owner before session_build() */
 
     int panels_mode;
@@ -91,6 +114,7 @@ void session_goal(const session *s, double *t0_ns, double *t1_ns);
 void session_go(session *s, double t0_ns, double t1_ns, int64_t now_ns);
 /** Advance the motion. @return true while something moves */
 bool session_step(session *s, int64_t now_ns);
+bool session_is_moving(const session *s);
 
 /** Zoom about a place, 0 to 1 across the plot. */
 void session_zoom(session *s, double factor, double at, int64_t now_ns);

@@ -10,6 +10,7 @@
 #include <GLFW/glfw3.h>
 
 #include "app/comm_actions.h"
+#include "app/graph_actions.h"
 #include "app/opening.h"
 #include "app/pointer.h"
 #include "app/program.h"
@@ -90,6 +91,7 @@ static bool panels_key(window *w, const char *key)
 static void run_key(window *w, const char *key)
 {
     const action *own = comm_action_by_key(w->session, key);
+    own = own ? own : graph_action_by_key(w->session, key);
     const action *a = own ? own : action_by_key(key);
     if (a) {
         a->run(w->session, clock_now_ns());
@@ -260,6 +262,7 @@ static void draw(window *w)
     if (s->input.width_px < 1 || s->input.height_px < 1) {
         s->is_dirty = false; /* minimised: on_size() comes when it is shown again */
         s->motion.length_ns = 0;
+        s->graph_motion.length_ns = 0;
         return;
     }
     int64_t begin = clock_now_ns();
@@ -301,7 +304,7 @@ static int64_t turn(window *w)
     if (s->toggle_fullscreen) {
         toggle_fullscreen(w);
     }
-    bool moving = s->motion.length_ns > 0;
+    bool moving = session_is_moving(s);
     bool fading = !s->reduced_motion && s->frame.is_fading;
     int64_t since = now - w->drawn_ns;
     bool arrived = atomic_load(&w->arrived);
@@ -311,7 +314,7 @@ static int64_t turn(window *w)
         draw(w);
         deadline = panels_deadline_ns(s->panels);
         int64_t rest_ns = deadline > now ? deadline - now : -1;
-        return s->is_dirty || s->motion.length_ns > 0 || s->frame.is_fading ? 0 : rest_ns;
+        return s->is_dirty || session_is_moving(s) || s->frame.is_fading ? 0 : rest_ns;
     }
     return arrived ? ARRIVAL_GAP_NS - since : deadline > now ? deadline - now : -1;
 }

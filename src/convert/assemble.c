@@ -119,6 +119,9 @@ static marey_status find_extent(conversion *c)
             last_point = source_time(s, s->last_point_ns);
         }
     }
+    if (m->n_events == 0 && c->graph.is_read) {
+        return MAREY_OK; /* a model without a run */
+    }
     if (m->n_events == 0) {
         return diag_error(c->diag, MAREY_FORMAT, c->n_sources == 1 ? c->sources[0].in->path : NULL, DIAG_NO_OFFSET,
                           "holds no events");

@@ -308,5 +308,6 @@ bool scene_settle(scene *s)
 {
     bool was = s->comm_layout && s->comm_layout->work && comm_work_settle(s->comm_layout->work);
     was = lines_settle(s) || was;
+    was = graph_settle(s) || was;
     return heat_settle(s) || was;
 }

@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "scene/graph_scene.h"
 #include "scene/lines.h"
 #include "scene/overlay.h"
 
@@ -59,6 +60,12 @@ static void clock_fact(const scene *s, facts *f)
 static facts run_facts(const scene *s)
 {
     facts f = {0};
+    if (s->v.layout == LAYOUT_GRAPH) {
+        char line[192];
+        graph_facts(s, line, sizeof line);
+        add_fact(&f, "%s", line);
+        return f;
+    }
     char count[48];
     size_t n = s->model->n_ranks;
     add_fact(&f, "%zu rank%s", n, n == 1 ? "" : "s");
@@ -105,7 +112,14 @@ static float draw_switches(scene *s)
     right = help.x - px(s, 12);
     bool communication = s->v.layout == LAYOUT_COMMUNICATION;
     const char *name = s->m.bar.w >= px(s, 720) ? "Communication" : "Links";
+    bool in_graph = s->v.layout == LAYOUT_GRAPH;
+    if (in_graph && s->model->n_events == 0) { /* there is nothing else */
+        return draw_switch(s, right, "Graph", "layout-graph", true);
+    }
     right = draw_switch(s, right, name, "layout-communication", communication) - px(s, 4);
+    if (in_graph || scene_has_graph(s)) {
+        right = draw_switch(s, right, "Graph", "layout-graph", in_graph) - px(s, 4);
+    }
     right = draw_switch(s, right, "Marey", "layout-marey", s->v.layout == LAYOUT_MAREY) - px(s, 4);
     return draw_switch(s, right, "Timeline", "layout-timeline", s->v.layout == LAYOUT_TIMELINE);
 }
@@ -207,6 +221,13 @@ static void add_step_fact(const scene *s, facts *f)
 static facts status_left(const scene *s)
 {
     facts f = {0};
+    if (s->v.layout == LAYOUT_GRAPH) {
+        char left[160];
+        char middle[256];
+        graph_status(s, left, sizeof left, middle, sizeof middle);
+        add_fact(&f, "%s", left);
+        return f;
+    }
     char a[64];
     char b[64];
     double resolution = fmax((s->v.t1_ns - s->v.t0_ns) / 1000, 1);
@@ -223,6 +244,13 @@ static facts status_left(const scene *s)
 static facts status_middle(const scene *s)
 {
     facts f = {0};
+    if (s->v.layout == LAYOUT_GRAPH) {
+        char left[160];
+        char middle[256];
+        graph_status(s, left, sizeof left, middle, sizeof middle);
+        add_fact(&f, "%s", middle);
+        return f;
+    }
     char text[64];
     char bands[48];
     if (s->v.layout == LAYOUT_COMMUNICATION) {

@@ -274,6 +274,7 @@ typedef struct overview_sums {
 struct marey_cache;
 struct comm_table;
 struct comm_view;
+struct graph_view;
 struct heat_view;
 struct line_view;
 struct overlay_view;
@@ -306,6 +307,7 @@ struct scene {
     struct marey_cache *marey;
     struct comm_table *comm;
     struct comm_view *comm_layout;
+    struct graph_view *graph;
     struct heat_view *heat;
     struct line_view *lines;
     struct overlay_view *overlay;
@@ -470,6 +472,15 @@ void comm_draw(scene *s);
 scene_pick comm_pick(const scene *s, double x, double y, scene_pick p);
 void comm_status(const scene *s, char *out, size_t cap);
 void comm_view_free(struct comm_view **v);
+
+/* graph_frame.c: the graph layout, likewise */
+void graph_draw(scene *s);
+scene_pick graph_pick(const scene *s, double x, double y, scene_pick p);
+void graph_facts(const scene *s, char *out, size_t cap);
+void graph_status(const scene *s, char *left, size_t left_cap, char *middle, size_t middle_cap);
+void graph_set_wake(scene *s);
+bool graph_settle(scene *s);
+void graph_view_free(struct graph_view **g);
 
 /* the rest of the window */
 void layout_frame(scene *s);

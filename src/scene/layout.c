@@ -10,6 +10,18 @@ static rect box(float x, float y, float w, float h)
     return (rect){x, y, w > 0 ? w : 0, h > 0 ? h : 0};
 }
 
+/* The graph takes all that is between the bar and the status line, but for the inspector. */
+static void place_graph(scene *s)
+{
+    metrics *m = &s->m;
+    float right = px(s, s->in.right_dp);
+    m->overview = m->axis = m->labels = m->heat = box(0, 0, 0, 0);
+    m->plot = box(0, m->bar.h, m->frame.w - right, m->status.y - m->bar.h);
+    s->frame.side = box(m->frame.w - right, m->bar.h, right, m->plot.h);
+    s->frame.below = s->frame.overview = s->frame.labels = box(0, 0, 0, 0);
+    s->frame.plot = m->plot;
+}
+
 void layout_frame(scene *s)
 {
     metrics *m = &s->m;
@@ -42,6 +54,9 @@ void layout_frame(scene *s)
     s->frame.plot = m->plot;
     s->frame.overview = m->overview;
     s->frame.labels = m->labels;
+    if (s->v.layout == LAYOUT_GRAPH) {
+        place_graph(s);
+    }
 }
 
 bool text_fits_in(const scene *s, rect box, rect panel)

@@ -191,6 +191,9 @@ static scene_pick pick_at(scene *s, double x, double y)
             return p;
         }
     }
+    if (s->v.layout == LAYOUT_GRAPH) {
+        return graph_pick(s, x, y, p);
+    }
     if (inside(s->m.overview, x, y)) {
         p.kind = PICK_OVERVIEW;
         p.time_ns = (x - (double)s->m.overview.x) / (double)s->m.overview.w * fmax((double)s->model->duration_ns, 1);

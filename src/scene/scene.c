@@ -45,6 +45,7 @@ void scene_destroy(scene **ps)
     marey_free(&s->marey);
     comm_free(&s->comm);
     comm_view_free(&s->comm_layout);
+    graph_view_free(&s->graph);
     heat_free(&s->heat);
     lines_free(&s->lines);
     overlay_free(&s->overlay);
@@ -158,6 +159,13 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     begin(s, v, in, l, d);
     text_frame(s->text);
     cache_begin_frame(s->cache);
+    if (s->v.layout == LAYOUT_GRAPH) {
+        layout_frame(s);
+        graph_draw(s);
+        cache_end_frame(s->cache);
+        *frame = s->frame;
+        return MAREY_OK;
+    }
     heat_prepare(s);
     layout_frame(s);
     tree_update(s);

@@ -60,6 +60,7 @@ typedef struct scene_frame {
     uint32_t n_columns; /* steps side by side; 1: one plot */
     float column_w;     /* device px from one to the next; the plot's width where there is one */
     const char *source; /* "events", "r1 level 3", ...: what the plot was drawn from */
+    graph_camera graph; /* graph layout: as drawn; view.graph.at becomes it, where that is set */
 } scene_frame;
 
 /** Build the frame into `l` (begun by the scene). Cost: bounded by the pixels, see docs/. */
@@ -76,8 +77,25 @@ typedef enum pick_kind {
     PICK_AXIS,
     PICK_COMMAND,
     PICK_COMM,
-    PICK_STEP /* of the layout of steps: at time_ns */
+    PICK_STEP, /* of the layout of steps: at time_ns */
+    PICK_GRAPH
 } pick_kind;
+
+/* A thing of the graph layout. */
+typedef enum graph_hit_kind {
+    GRAPH_HIT_NONE,
+    GRAPH_HIT_ITEM,   /* element: an operator, or a closed module or stack */
+    GRAPH_HIT_FRAME,  /* element: the inside of an open one */
+    GRAPH_HIT_TITLE,  /* element: its title */
+    GRAPH_HIT_STUB,   /* element that it hangs on; stub: of the visible ones */
+    GRAPH_HIT_CRUMB,  /* element */
+    GRAPH_HIT_SWITCH, /* element: graph_step */
+    GRAPH_HIT_MINIMAP
+} graph_hit_kind;
+typedef struct graph_hit {
+    graph_hit_kind kind;
+    uint32_t element, stub;
+} graph_hit;
 
 /* A thing of the communication layout. */
 typedef enum comm_hit_kind {
@@ -104,6 +122,7 @@ typedef struct scene_pick {
     double time_ns;      /* under the cursor */
     const char *command; /* PICK_COMMAND: name of an app command ("layout-marey", ...) */
     comm_hit comm;       /* PICK_COMM */
+    graph_hit graph;     /* PICK_GRAPH */
 } scene_pick;
 
 /** What lies at a device pixel of the last built frame. */

@@ -88,7 +88,7 @@ void view_clamp(view *v, int64_t duration_ns)
     }
 }
 
-static const char *const layout_names[] = {"timeline", "marey", "communication", "steps"};
+static const char *const layout_names[] = {"timeline", "marey", "communication", "steps", "graph"};
 static const char *const grouping_names[] = {"none", "stage", "host"};
 static const char *const lines_names[] = {"all", "memory", "flops", "off"};
 static const char *const steps_names[] = {"run", "one", "columns", "overlaid"};

@@ -13,7 +13,13 @@
 #include "base/text.h"
 #include "draw/colour.h"
 
-typedef enum view_layout { LAYOUT_TIMELINE, LAYOUT_MAREY, LAYOUT_COMMUNICATION, LAYOUT_STEPS } view_layout;
+typedef enum view_layout {
+    LAYOUT_TIMELINE,
+    LAYOUT_MAREY,
+    LAYOUT_COMMUNICATION,
+    LAYOUT_STEPS,
+    LAYOUT_GRAPH
+} view_layout;
 typedef enum view_grouping { GROUP_BY_NONE, GROUP_BY_STAGE, GROUP_BY_HOST } view_grouping;
 typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME, ORDER_HEAT } view_order;
 
@@ -47,6 +53,22 @@ typedef struct view_comm {
     bool has_left;   /* for another layout, by way of something chosen: to be back where it was afterwards */
     double left_t0_ns, left_t1_ns;
 } view_comm;
+
+/* What is looked at in the graph layout; what is open and chosen there belongs to the scene (scene/graph_scene.h). */
+typedef enum graph_colour { COLOUR_CLASS, COLOUR_TIME, COLOUR_MEMORY, COLOUR_FLOPS, GRAPH_COLOURS } graph_colour;
+typedef struct graph_camera {
+    double x, y; /* of the layout, design px at zoom 1: in the middle of the plot */
+    double zoom; /* 0: all of it, in the middle */
+} graph_camera;
+typedef struct view_graph {
+    graph_camera at;
+    uint32_t steps_off; /* bit per graph_step (graph/plan.h) */
+    uint8_t strictness; /* 1 + graph_strictness; 0: as the plan chooses */
+    uint8_t colour;     /* graph_colour */
+    bool down;          /* the drawing runs from top to bottom, not from left to right */
+    bool smooth;        /* lines are curves */
+    bool by_stage;      /* a lane for each pipeline stage */
+} view_graph;
 
 /* What the strip above shows: who works at what; step time per rank; or a map of rank x step, of one measure. The last
  * also chooses what the layout of steps shows. */
@@ -84,8 +106,9 @@ typedef struct view {
     view_steps steps_mode;
     uint32_t step;      /* place of the step (scene_steps) shown, or of the first column's */
     uint32_t n_columns; /* STEPS_COLUMNS: 2 to 8, as far as there is room; t0 and t1 are the first column's */
-    bool show_heat;     /* cells beside the rows of the Marey layout */
-    uint8_t lines;      /* view_lines */
+    view_graph graph;
+    bool show_heat; /* cells beside the rows of the Marey layout */
+    uint8_t lines;  /* view_lines */
     /* ORDER_HEAT: ranks of each group by a column's value over the steps in this window */
     heat_column sort_column;
     bool sort_ascending;

@@ -65,4 +65,10 @@ typedef struct args_templates {
 /** Append the text of event `index` of the block. @return FORMAT when the stream is damaged */
 marey_status args_decode(const args_templates *t, const uint8_t *stream, size_t n, uint32_t index, strbuf *out);
 
+/** The texts of events 0 to n_events - 1, one after the other; "" where there is none. The text lives until the next
+ *  call of `visit`, which ends the walk by returning false. @return as args_decode */
+typedef bool (*args_visit)(void *ctx, uint32_t index, const char *text, size_t n);
+marey_status args_decode_all(const args_templates *t, const uint8_t *stream, size_t n, uint32_t n_events,
+                             args_visit visit, void *ctx);
+
 #endif

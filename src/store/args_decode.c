@@ -196,3 +196,21 @@ marey_status args_decode(const args_templates *t, const uint8_t *stream, size_t 
     free(d.values);
     return ok ? MAREY_OK : MAREY_FORMAT;
 }
+
+marey_status args_decode_all(const args_templates *t, const uint8_t *stream, size_t n, uint32_t n_events,
+                             args_visit visit, void *ctx)
+{
+    decoder d = {0};
+    strbuf text = {0};
+    bool ok = open_stream(&d, t, stream, n);
+    bool goes_on = true;
+    for (uint32_t i = 0; ok && goes_on && i < n_events; i++) {
+        strbuf_clear(&text);
+        ok = step(&d, &text);
+        goes_on = ok && visit(ctx, i, strbuf_str(&text), text.n);
+    }
+    strbuf_deinit(&text);
+    free(d.used);
+    free(d.values);
+    return ok ? MAREY_OK : MAREY_FORMAT;
+}

@@ -148,34 +148,61 @@ static marey_status read_stream(store_file *f, uint32_t block, uint8_t *stream, 
     return status;
 }
 
+/* The stream of a block's arguments, to be freed; *n = 0: it has none. */
+static marey_status load_stream(store_file *f, uint32_t block, uint8_t **stream, uint64_t *n, diag *d)
+{
+    *stream = NULL;
+    *n = f->blocks.args_bytes[block];
+    if (*n == 0) {
+        return MAREY_OK;
+    }
+    (void)pthread_mutex_lock(&f->making);
+    marey_status status = f->has_templates ? MAREY_OK : load_templates(f, d);
+    (void)pthread_mutex_unlock(&f->making);
+    if (status != MAREY_OK) {
+        return status;
+    }
+    *stream = in_alloc(f, S_ARGS_DATA, (*n + ARGS_CHUNK - 1) / ARGS_CHUNK * ARGS_CHUNK);
+    if (!*stream) {
+        return damaged(f, d, S_BLOCK_ARGS_BYTES, "is larger than the file can hold");
+    }
+    return read_stream(f, block, *stream, d);
+}
+
 marey_status store_read_args(store_file *f, uint64_t row, strbuf *out, diag *d)
 {
     marey_status status = check_row(f, row, d);
     if (status != MAREY_OK) {
         return status;
     }
-    uint32_t block = (uint32_t)(row / BLOCK_EVENTS);
-    uint64_t n = f->blocks.args_bytes[block];
-    if (n == 0) {
-        return MAREY_OK;
-    }
-    (void)pthread_mutex_lock(&f->making);
-    status = f->has_templates ? MAREY_OK : load_templates(f, d);
-    (void)pthread_mutex_unlock(&f->making);
-    if (status != MAREY_OK) {
-        return status;
-    }
-    uint8_t *stream = in_alloc(f, S_ARGS_DATA, (n + ARGS_CHUNK - 1) / ARGS_CHUNK * ARGS_CHUNK);
-    if (!stream) {
-        return damaged(f, d, S_BLOCK_ARGS_BYTES, "is larger than the file can hold");
-    }
-    status = read_stream(f, block, stream, d);
-    if (status == MAREY_OK) {
+    uint8_t *stream = NULL;
+    uint64_t n = 0;
+    status = load_stream(f, (uint32_t)(row / BLOCK_EVENTS), &stream, &n, d);
+    if (status == MAREY_OK && n > 0) {
         args_templates t = {f->template_bytes, f->template_start, f->n_templates};
         size_t before = out->n;
         status = args_decode(&t, stream, (size_t)n, (uint32_t)(row % BLOCK_EVENTS), out);
         if (status != MAREY_OK) {
             out->n = before;
+            status = damaged(f, d, S_ARGS_DATA, "holds a stream that cannot be decoded");
+        }
+    }
+    free(stream);
+    return status;
+}
+
+marey_status store_read_block_args(store_file *f, uint32_t block, store_args_visit visit, void *ctx, diag *d)
+{
+    if (block >= f->n_blocks) {
+        return diag_error(d, MAREY_RANGE, f->path, DIAG_NO_OFFSET, "there is no block %u", block);
+    }
+    uint8_t *stream = NULL;
+    uint64_t n = 0;
+    marey_status status = load_stream(f, block, &stream, &n, d);
+    if (status == MAREY_OK && n > 0) {
+        args_templates t = {f->template_bytes, f->template_start, f->n_templates};
+        status = args_decode_all(&t, stream, (size_t)n, f->blocks.n[block], visit, ctx);
+        if (status != MAREY_OK) {
             status = damaged(f, d, S_ARGS_DATA, "holds a stream that cannot be decoded");
         }
     }

@@ -232,6 +232,10 @@ typedef struct store_event_info {
 marey_status store_read_event(store_file *f, uint64_t row, store_event_info *e, diag *d);
 /** The event's arguments as JSON object text, appended to `out` (nothing when it has none). */
 marey_status store_read_args(store_file *f, uint64_t row, strbuf *out, diag *d);
+/** All of a block's, in the order of its rows; "" where an event has none. The text lives until the next call; `visit`
+ *  ends the walk by returning false. Nothing is visited where the block has none at all. Thread: any. */
+typedef bool (*store_args_visit)(void *ctx, uint32_t index, const char *text, size_t n);
+marey_status store_read_block_args(store_file *f, uint32_t block, store_args_visit visit, void *ctx, diag *d);
 /** Links from and to a row, up to `cap`. */
 marey_status store_read_links(store_file *f, uint64_t row, store_link *out, size_t cap, size_t *n, diag *d);
 /** All links from a launch to what it launched: their rows, ascending by to_row; both arrays are the caller's to free.
