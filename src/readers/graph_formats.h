@@ -9,6 +9,8 @@
 
 extern const graph_format GRAPH_ONNX;
 extern const graph_format GRAPH_TENSORFLOW;
+extern const graph_format GRAPH_MINDSPORE;
+extern const graph_format GRAPH_CHAKRA;
 extern const graph_format GRAPH_HLO_TEXT;
 extern const graph_format GRAPH_HLO_PB;
 extern const graph_format GRAPH_MLIR;

@@ -17,6 +17,8 @@
 const graph_format *const GRAPH_FORMATS[] = {
     &GRAPH_ONNX,
     &GRAPH_TENSORFLOW,
+    &GRAPH_MINDSPORE,
+    &GRAPH_CHAKRA,
     &GRAPH_HLO_TEXT,
     &GRAPH_HLO_PB,
     &GRAPH_MLIR,
