@@ -60,26 +60,48 @@ static bool looks_like_node(const pb_reader *outer, const pb_field *f)
     return has_op && has_name && (!at.is_broken || at.end == outer->end);
 }
 
-/* GraphDef: its first nodes, or a library. */
+/* FunctionDefLibrary {function#1 {signature#1 {name#1 text}}}. */
+static bool looks_like_library(const pb_reader *outer, const pb_field *f)
+{
+    pb_reader at;
+    pb_field g;
+    pb_reader r = *outer;
+    pb_field inner = *f;
+    for (int depth = 0; depth < 3; depth++) {
+        pb_enter(&at, &r, &inner);
+        if (!(pb_next(&at, &g) || pb_cut(&at, &g)) || g.number != 1 || g.wire != PB_BYTES || !g.size) {
+            return false;
+        }
+        r = at;
+        inner = g;
+    }
+    return is_plain_text(&inner);
+}
+
+/* GraphDef {node#1, library#2, version#3, versions#4}: its first nodes, or its library. */
 static bool looks_like_graph(const pb_reader *outer, const pb_field *f)
 {
     pb_reader at;
     pb_field g;
+    bool known = false;
     pb_enter(&at, outer, f);
     for (int n = 0; n < 4; n++) {
-        if (!pb_next(&at, &g)) {
-            return n > 0 || (pb_cut(&at, &g) && g.number == 1);
+        bool more = pb_next(&at, &g);
+        if (!more && !pb_cut(&at, &g)) {
+            break;
         }
-        bool node = g.number == 1 && looks_like_node(&at, &g);
-        bool other = (g.number == 2 || g.number == 4) && g.wire == PB_BYTES;
-        if (!node && !other && !(g.number == 3 && g.wire == PB_VARINT)) {
+        bool node = g.number == 1 && g.wire == PB_BYTES && (!more || looks_like_node(&at, &g));
+        bool library = g.number == 2 && g.wire == PB_BYTES && looks_like_library(&at, &g);
+        bool versions = (g.number == 4 && g.wire == PB_BYTES) || (g.number == 3 && g.wire == PB_VARINT);
+        if (!node && !library && !versions) {
             return false;
         }
-        if (g.number != 1) {
-            return node || n > 0 || g.number == 2;
+        known = known || (more && node) || library;
+        if (!more) {
+            break;
         }
     }
-    return true;
+    return known;
 }
 
 /* MetaGraphDef {meta_info_def#1, graph_def#2}: looks past the first, however long its list of operators. */
