@@ -76,24 +76,33 @@ static void clean(graph_builder *b, const char *s, size_t n)
     builder_lose(b, MAREY_LOSS_CONTROL_BYTE, DIAG_NO_OFFSET, control);
 }
 
-uint32_t graph_builder_string(graph_builder *b, const char *s, size_t n)
+static uint32_t put_string(graph_builder *b, const char *s, size_t n, bool append)
 {
     if (n > BUILDER_MAX_NAME) {
         n = cut_utf8(s, n, BUILDER_MAX_NAME);
         builder_lose(b, MAREY_LOSS_NAME_TRUNCATED, DIAG_NO_OFFSET, 1);
     }
-    uint32_t id;
-    if (is_plain(s, n)) {
-        id = text_table_put(&b->strings, s, n, NULL);
-    } else {
+    if (!is_plain(s, n)) {
         clean(b, s, n);
-        id = text_table_put(&b->strings, strbuf_str(&b->clean), b->clean.n, NULL);
+        s = strbuf_str(&b->clean);
+        n = b->clean.n;
     }
+    uint32_t id = append && n > 0 ? text_table_append(&b->strings, s, n) : text_table_put(&b->strings, s, n, NULL);
     if (id == UINT32_MAX) {
         builder_lose(b, MAREY_LOSS_LIMIT, DIAG_NO_OFFSET, 1);
         return 0;
     }
     return id;
+}
+
+uint32_t graph_builder_string(graph_builder *b, const char *s, size_t n)
+{
+    return put_string(b, s, n, false);
+}
+
+uint32_t builder_name(graph_builder *b, const char *s, size_t n)
+{
+    return put_string(b, s, n, true);
 }
 
 static void grow_scopes(graph_builder *b)

@@ -79,6 +79,8 @@ struct graph_builder {
 marey_status builder_join(graph_builder *b, cancel_flag *cancel);
 /** Edges sorted into b->g, with both indices. */
 marey_status builder_sort_edges(graph_builder *b, cancel_flag *cancel);
+/** A string that hardly ever comes twice: it may get an id of its own. */
+uint32_t builder_name(graph_builder *b, const char *s, size_t n);
 void builder_lose(graph_builder *b, marey_loss loss, uint64_t offset, uint64_t n);
 
 #endif

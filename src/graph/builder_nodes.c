@@ -80,7 +80,7 @@ uint32_t graph_builder_node(graph_builder *b, const graph_node_in *n)
         grow_nodes(b);
     }
     size_t i = g->n_nodes++;
-    g->node_name[i] = graph_builder_string(b, n->name, n->n_name);
+    g->node_name[i] = builder_name(b, n->name, n->n_name);
     g->node_op[i] = graph_builder_string(b, n->op, n->n_op);
     g->node_scope[i] = n->scope < g->n_scopes ? n->scope : 0;
     g->node_body[i] = GRAPH_NONE;

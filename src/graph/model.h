@@ -86,10 +86,10 @@ typedef struct graph {
 
     /* Nodes, in the input's order. */
     size_t n_nodes, n_implied_nodes;
-    uint32_t *node_name;     /* string: as the input writes it; may be "" or not unique */
-    uint32_t *node_op;       /* string: operator type, "MatMul", "com.microsoft::FusedMatMul" */
-    uint32_t *node_scope;    /* scope that holds it */
-    uint32_t *node_body;     /* scope of its body (the first, where it has several: siblings follow); GRAPH_NONE */
+    uint32_t *node_name;  /* string: as the input writes it; may be "", not unique, or have another id for one text */
+    uint32_t *node_op;    /* string: operator type, "MatMul", "com.microsoft::FusedMatMul" */
+    uint32_t *node_scope; /* scope that holds it */
+    uint32_t *node_body;  /* scope of its body (the first, where it has several: siblings follow); GRAPH_NONE */
     uint32_t *node_sharding; /* string: slices per dimension of each input, "((8,1),(1,4))"; 0: none */
     int64_t *node_key;       /* the input's number (rf_id, HLO id, node_id), for links with a run; -1: none */
     int16_t *node_stage;     /* place in stages; -1: none */

@@ -131,7 +131,7 @@ static void add_leaf(plan_work *w, scope_work *s, uint32_t node)
     w->tree[t].leaf = node; /* until leaves are numbered */
     const char *label = graph_node_label(g, node);
     w->tree[t].label =
-        s->gone[scope] == 1 ? joined_label(w, s, scope, label) : text_table_put(&w->labels, label, strlen(label), NULL);
+        s->gone[scope] == 1 ? joined_label(w, s, scope, label) : text_table_append(&w->labels, label, strlen(label));
     append(w, s, module, t);
 }
 

@@ -6,10 +6,13 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+enum { RECENT = 4096 };
+
 static void grow(text_table *t)
 {
-    size_t cap = t->cap ? t->cap * 2 : 1024;
-    text_slot *slots = mem_calloc(cap, sizeof *slots);
+    size_t cap = t->cap ? t->cap * 4 : 1024;
+    text_slot *slots = mem_alloc_large(cap * sizeof *slots); /* looked up all over the place */
+    memset(slots, 0, cap * sizeof *slots);
     for (size_t i = 0; i < t->cap; i++) {
         if (t->slots[i].id) {
             size_t k = t->slots[i].hash & (cap - 1);
@@ -68,10 +71,34 @@ uint32_t text_table_put(text_table *t, const char *s, size_t n, bool *is_new)
     return id;
 }
 
+uint32_t text_table_append(text_table *t, const char *s, size_t n)
+{
+    if (!t->recent) {
+        t->recent = mem_calloc(RECENT, sizeof *t->recent);
+    }
+    uint64_t end = n;
+    memcpy(&end, s + (n > 8 ? n - 8 : 0), n > 8 ? 8 : n);
+    uint32_t *slot = &t->recent[((end ^ n) * 0x9e3779b97f4a7c15U) >> 52];
+    if (*slot) {
+        uint32_t id = *slot - 1;
+        if (t->at[id + 1] - t->at[id] == n + 1 && memcmp(t->text + t->at[id], s, n) == 0) {
+            return id;
+        }
+    }
+    if (t->n >= (1U << 31)) {
+        return UINT32_MAX;
+    }
+    uint32_t id = append(t, s, n);
+    *slot = id + 1;
+    return id;
+}
+
 void text_table_seal(text_table *t)
 {
     free(t->slots);
+    free(t->recent);
     t->slots = NULL;
+    t->recent = NULL;
     t->cap = 0;
     t->text = mem_realloc_array(t->text, t->n_text ? t->n_text : 1, 1);
     t->at = mem_realloc_array(t->at, t->n + 1, sizeof *t->at);
@@ -84,5 +111,6 @@ void text_table_deinit(text_table *t)
     free(t->text);
     free(t->at);
     free(t->slots);
+    free(t->recent);
     memset(t, 0, sizeof *t);
 }
