@@ -83,6 +83,7 @@ typedef struct layered {
 } layered;
 
 marey_status layered_rank(layered *g);  /* layer of real vertices; which lines are outer */
+void layered_simplex(layered *g);       /* from feasible layers to those with the shortest lines; of small graphs */
 void layered_links(layered *g);         /* dummies, links, order of the input */
 marey_status layered_order(layered *g); /* order, link_in, n_crossings */
 marey_status layered_place(layered *g); /* v */

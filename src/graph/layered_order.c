@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "graph/layered.h"
 
-enum { SWEEPS_SMALL = 24, SWEEPS_LARGE = 6, SMALL = 3000, PATIENCE = 5 };
+enum { LEAST_STEP = 4, SWEEPS_SMALL = 24, SWEEPS_LARGE = 6, SMALL = 3000, PATIENCE = 5 };
 
 typedef struct keyed {
     float key;
@@ -267,7 +267,7 @@ static void find_ends(orderer *o)
         uint32_t n = g->up_first[x + 1] - g->up_first[x];
         if (g->in_at[x] < 0) {
             float step = n > 1 ? (g->sv[x] - 12) / (float)n : 0;
-            step = step > 12 ? 12 : step;
+            step = step > 12 ? 12 : step < LEAST_STEP ? 0 : step; /* too many: they meet in the middle */
             (void)neighbours(g, x, true, o->near);
             sort_u32(o->near, n);
             for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {

@@ -1,4 +1,5 @@
-/* Layers: longest path, then vertices move towards where most of their lines go, a few passes. */
+/* Layers: longest path, then vertices move towards where most of their lines go, a few passes; then, unless there are
+ * very many, the network simplex method (layered_simplex.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ static uint32_t *topological(layered *g)
 typedef struct bounds {
     uint32_t lo, hi; /* layers that its lines allow */
     uint32_t in, out;
+    uint32_t fan_in, fan_out; /* most lines at the other end of a line in, of a line out */
 } bounds;
 
 static uint32_t weight(const layered *g, const layered_line *l)
@@ -51,12 +53,14 @@ static uint32_t weight(const layered *g, const layered_line *l)
 
 static bounds bounds_of(const layered *g, uint32_t x, uint32_t lowest)
 {
-    bounds b = {lowest, GRAPH_NONE, 0, 0};
+    bounds b = {.lo = lowest, .hi = GRAPH_NONE};
     for (uint32_t k = g->line_first[x]; k < g->line_first[x + 1]; k++) {
         const layered_line *l = &g->lines[g->line_of[k]];
         if (counts(l)) {
             b.hi = g->layer[l->to] - 1 < b.hi ? g->layer[l->to] - 1 : b.hi;
             b.out += weight(g, l);
+            uint32_t fan = g->line_in_first[l->to + 1] - g->line_in_first[l->to];
+            b.fan_out = fan > b.fan_out ? fan : b.fan_out;
         }
     }
     for (uint32_t k = g->line_in_first[x]; k < g->line_in_first[x + 1]; k++) {
@@ -64,6 +68,8 @@ static bounds bounds_of(const layered *g, uint32_t x, uint32_t lowest)
         if (counts(l)) {
             b.lo = g->layer[l->from] + 1 > b.lo ? g->layer[l->from] + 1 : b.lo;
             b.in += weight(g, l);
+            uint32_t fan = g->line_first[l->from + 1] - g->line_first[l->from];
+            b.fan_in = fan > b.fan_in ? fan : b.fan_in;
         }
     }
     return b;
@@ -77,6 +83,12 @@ static void longest_path(layered *g, const uint32_t *order, uint32_t lowest)
     }
 }
 
+/* Where as many lines go in as out, the shorter way is that of the lines which share no trunk with others. */
+static bool wants_back(const bounds *b)
+{
+    return b->out > b->in || (b->out == b->in && b->fan_in > b->fan_out);
+}
+
 /* Backwards and forwards: shorter lines in sum, never longer. @return whether anything moved */
 static bool tighten(layered *g, const uint32_t *order, uint32_t lowest)
 {
@@ -84,7 +96,7 @@ static bool tighten(layered *g, const uint32_t *order, uint32_t lowest)
     for (uint32_t i = g->n_real; i-- > 0;) {
         uint32_t x = order[i];
         bounds b = bounds_of(g, x, lowest);
-        if (x != g->in_port && x != g->out_port && b.hi != GRAPH_NONE && b.out > b.in && b.hi > g->layer[x]) {
+        if (x != g->in_port && x != g->out_port && b.hi != GRAPH_NONE && wants_back(&b) && b.hi > g->layer[x]) {
             g->layer[x] = b.hi;
             moved = true;
         }
@@ -210,6 +222,7 @@ marey_status layered_rank(layered *g)
     for (int i = 0; i < TIGHTEN_PASSES && !is_cancelled(g->cancel) && tighten(g, order, lowest); i++) {
     }
     free(order);
+    layered_simplex(g);
     compact(g);
     choose_chains(g);
     bound_dummies(g);
