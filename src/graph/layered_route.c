@@ -56,6 +56,47 @@ static void gap_wire(router *r, uint32_t a)
     r->out_wire[a] = last_wire(r);
 }
 
+/* Whether all lines into a vertex end at one place, and how many of them come from vertices with no other link. */
+static uint32_t merging(const layered *g, uint32_t b)
+{
+    uint32_t n = 0;
+    for (uint32_t k = g->up_first[b]; k < g->up_first[b + 1]; k++) {
+        uint32_t link = g->up_link[k];
+        uint32_t a = g->link_from[link];
+        if (fabsf(g->link_in[link] - g->link_in[g->up_link[g->up_first[b]]]) > 0.01F) {
+            return 0;
+        }
+        n += g->down_first[a + 1] - g->down_first[a] == 1;
+    }
+    return n;
+}
+
+/* What only goes to one place, where lines meet, goes there by one wire. */
+static void merge_wire(router *r, uint32_t b)
+{
+    const layered *g = r->g;
+    if (merging(g, b) < 2) {
+        return;
+    }
+    float t = end_of_link(g, g->up_link[g->up_first[b]]);
+    wire *w = push_wire(r, t, t);
+    uint32_t id = last_wire(r);
+    for (uint32_t k = g->up_first[b]; k < g->up_first[b + 1]; k++) {
+        uint32_t a = g->link_from[g->up_link[k]];
+        if (g->down_first[a + 1] - g->down_first[a] == 1) {
+            float s = layered_out_v(g, a);
+            w->lo = fminf(w->lo, s);
+            w->hi = fmaxf(w->hi, s);
+            w->n_before++;
+            push_end(r, s);
+            r->out_wire[a] = id;
+        }
+    }
+    w->after = (uint32_t)r->n_ends;
+    w->n_after = 1;
+    push_end(r, t);
+}
+
 /* At the end of a row the links of a vertex turn down into the channel. */
 static void row_end_wire(router *r, uint32_t a)
 {
@@ -156,10 +197,13 @@ static float gap_before(router *r, uint32_t layer, float u)
     const layered *g = r->g;
     size_t first = r->n_wires;
     bool start = starts_row(r, layer);
+    for (uint32_t i = g->layer_first[layer]; !start && i < g->layer_first[layer + 1]; i++) {
+        merge_wire(r, g->order[i]);
+    }
     u += layer == 1 && g->in_port != GRAPH_NONE ? g->in->title_u : 0;
     for (uint32_t i = layer ? g->layer_first[layer - 1] : 0; layer && i < g->layer_first[layer]; i++) {
         uint32_t a = g->order[i];
-        if (g->down_first[a] < g->down_first[a + 1]) {
+        if (g->down_first[a] < g->down_first[a + 1] && (start || r->out_wire[a] == GRAPH_NONE)) {
             if (start) {
                 row_start_wire(r, a);
             } else {

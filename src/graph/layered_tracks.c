@@ -18,20 +18,44 @@ static bool overlap(const wire *a, const wire *b)
     return a->lo < b->hi + 4 && b->lo < a->hi + 4;
 }
 
+/* How many lines the wire carries at x: those between its single end on one side and ends beyond x on the other. */
+static int32_t load(const wire *w, float x, const float *ends)
+{
+    bool fan_out = w->n_before == 1;
+    if (!fan_out && w->n_after != 1) {
+        return 1;
+    }
+    float hub = ends[fan_out ? w->before : w->after];
+    const float *end = ends + (fan_out ? w->after : w->before);
+    uint32_t n_ends = fan_out ? w->n_after : w->n_before;
+    int32_t n = n_ends == 0;
+    for (uint32_t i = 0; i < n_ends; i++) {
+        n += x > hub ? end[i] > x : end[i] < x;
+    }
+    return n;
+}
+
+enum { POINT = 3 }; /* a crossing point on the page weighs as much as three pairs of lines that cross there */
+
 /* Crossings when a has the lower track; lines on top of each other count for many. */
 static int32_t crossings(const wire *a, const wire *b, const float *ends)
 {
     int32_t n = 0;
     for (uint32_t i = 0; i < a->n_after; i++) {
         float t = ends[a->after + i];
-        n += within(t, b);
+        if (within(t, b)) {
+            n += POINT + load(b, t, ends) * (int32_t)(a->n_after == 1 ? a->n_before : 1);
+        }
         for (uint32_t k = 0; k < b->n_before; k++) {
             float d = t - ends[b->before + k];
-            n += d < 3 && d > -3 ? COLLINEAR : 0;
+            n += d < 3 && d > -3 ? COLLINEAR * POINT : 0;
         }
     }
     for (uint32_t k = 0; k < b->n_before; k++) {
-        n += within(ends[b->before + k], a);
+        float s = ends[b->before + k];
+        if (within(s, a)) {
+            n += POINT + load(a, s, ends) * (int32_t)(b->n_before == 1 ? b->n_after : 1);
+        }
     }
     return n;
 }

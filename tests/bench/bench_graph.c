@@ -7,7 +7,8 @@
  * Quality: each open module of the first view is one graph: its children with their sizes, and the lines between them.
  * Both programs get the same boxes, the same directions and distances (24 px between boxes, 40 px between layers). Both
  * drawings are measured by the same code: curves are cut into 8 pieces; a crossing is a proper intersection of two
- * lines' pieces, or two lines without a common end on top of each other; the length is the sum over all lines.
+ * lines' pieces, or two lines without a common end on top of each other, counted for every pair of lines, and again as
+ * points on the page (lines that share a trunk cross another at one point); the length is the sum over all lines.
  * dot is run where it is installed, with a limit of 20 s a graph; times are process time of our own threads.
  */
 #include <math.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "graph/layout.h"
 #include "property/graph/help_plan.h"
@@ -101,7 +103,17 @@ static bool covers(const layout_point *p, const layout_point *q)
     return fmin(len, fmax(a, b)) - fmax(0, fmin(a, b)) > 2;
 }
 
-static size_t pair_crossings(const drawing *d, size_t i, size_t k)
+/* Where two pieces that cross do so, in half px. */
+static uint64_t spot(const layout_point *p, const layout_point *q)
+{
+    double c = side(q[0], q[1], p[0]);
+    double t = c / (c - side(q[0], q[1], p[1]));
+    double x = (double)p[0].x + t * ((double)p[1].x - (double)p[0].x);
+    double y = (double)p[0].y + t * ((double)p[1].y - (double)p[0].y);
+    return (uint64_t)(uint32_t)lround(2 * x + 1e6) << 32 | (uint32_t)lround(2 * y + 1e6);
+}
+
+static size_t pair_crossings(const drawing *d, size_t i, size_t k, map64 *spots)
 {
     const uint32_t *a = d->ends[i];
     const uint32_t *b = d->ends[k];
@@ -112,21 +124,30 @@ static size_t pair_crossings(const drawing *d, size_t i, size_t k)
         const layout_point *s = &d->points[p];
         for (size_t q = d->first[k]; q + 1 < d->first[k + 1]; q++) {
             const layout_point *t = &d->points[q];
-            n += crosses(s, t);
+            if (crosses(s, t)) {
+                n++;
+                *map64_put(spots, spot(s, t)) += 1;
+            }
             covered = covered || (!joined && covers(s, t));
         }
+    }
+    if (covered) {
+        *map64_put(spots, (uint64_t)i << 32 | 1U << 31 | k) += 1;
     }
     return n + covered;
 }
 
-static size_t crossings_of(const drawing *d)
+static size_t crossings_of(const drawing *d, size_t *points)
 {
     size_t n = 0;
+    map64 spots = {0};
     for (size_t i = 0; i < d->n_lines; i++) {
         for (size_t k = i + 1; k < d->n_lines; k++) {
-            n += pair_crossings(d, i, k);
+            n += pair_crossings(d, i, k, &spots);
         }
     }
+    *points = spots.n;
+    map64_deinit(&spots);
     return n;
 }
 
@@ -301,7 +322,7 @@ static bool draw_dot(const page *g, drawing *d)
 }
 
 typedef struct score {
-    size_t ours, dots, n, too_long;
+    size_t ours, dots, our_points, dot_points, n, too_long;
     double our_length, dot_length;
 } score;
 
@@ -314,8 +335,12 @@ static void compare_module(const visible *v, const graph_layout *l, uint32_t m, 
     if (g.v.n_lines >= 2 && g.v.n_items >= 4) {
         if (draw_dot(&g, &b)) {
             draw_ours(&g, smooth, &a);
-            size_t x = crossings_of(&a);
-            size_t y = crossings_of(&b);
+            size_t px;
+            size_t py;
+            size_t x = crossings_of(&a, &px);
+            size_t y = crossings_of(&b, &py);
+            s->our_points += px;
+            s->dot_points += py;
             s->ours += x;
             s->dots += y;
             s->our_length += length_of(&a);
@@ -367,11 +392,15 @@ static void compare_file(const char *path, bool smooth, score *all)
             compare_module(v, l, m, smooth, &sum);
         }
     }
-    printf("%-46s %6zu nodes %4zu shown %4zu lines  %5.2f ms  crossings %5zu : %5zu  length %8.0f : %8.0f = %.2f%s\n",
-           name, g.n_nodes, v->n_shown, v->n_lines, ms, sum.ours, sum.dots, sum.our_length, sum.dot_length,
-           sum.our_length / fmax(1, sum.dot_length), sum.too_long ? "  (dot took too long)" : "");
+    printf("%-46s %6zu nodes %4zu shown %4zu lines  %5.2f ms  crossings %5zu : %5zu (points %4zu : %4zu)  length "
+           "%8.0f : %8.0f = %.2f%s\n",
+           name, g.n_nodes, v->n_shown, v->n_lines, ms, sum.ours, sum.dots, sum.our_points, sum.dot_points,
+           sum.our_length, sum.dot_length, sum.our_length / fmax(1, sum.dot_length),
+           sum.too_long ? "  (dot took too long)" : "");
     all->ours += sum.ours;
     all->dots += sum.dots;
+    all->our_points += sum.our_points;
+    all->dot_points += sum.dot_points;
     all->our_length += sum.our_length;
     all->dot_length += sum.dot_length;
     graph_layout_destroy(&l);
@@ -445,7 +474,7 @@ int main(int argc, char **argv)
             compare_file(argv[i], smooth, &all);
         }
     }
-    printf("all: crossings %zu : %zu, length %.0f : %.0f = %.2f (ours : dot)\n", all.ours, all.dots, all.our_length,
-           all.dot_length, all.our_length / fmax(1, all.dot_length));
+    printf("all: crossings %zu : %zu, points %zu : %zu, length %.0f : %.0f = %.2f (ours : dot)\n", all.ours, all.dots,
+           all.our_points, all.dot_points, all.our_length, all.dot_length, all.our_length / fmax(1, all.dot_length));
     return 0;
 }
