@@ -63,6 +63,7 @@ static void advance(sweep *s, int64_t to_ns)
         unsigned set = running(s, &next);
         if (inside) {
             w->set_ns[set] += next - s->now_ns;
+            s->compute_ns += set & BUSY_COMPUTE ? next - s->now_ns : 0;
             s->pending_bubble_ns += set & (BUSY_COMPUTE | BUSY_COLLECTIVE) ? 0 : next - s->now_ns;
         }
         if (set == 0 && s->idle_from_ns == INT64_MAX) {
@@ -148,6 +149,26 @@ void sweep_put(sweep *s, unsigned klass, int64_t start_ns, int64_t end_ns, int64
     }
     unsigned k = klass == BUSY_COMPUTE ? 0 : klass == BUSY_COLLECTIVE ? 1 : klass == BUSY_P2P ? 2 : 3;
     s->until_ns[k] = end_ns > s->until_ns[k] ? end_ns : s->until_ns[k];
+}
+
+void sweep_to(sweep *s, int64_t to_ns)
+{
+    if (to_ns > s->now_ns) {
+        advance(s, to_ns);
+    }
+}
+
+int64_t sweep_free_since(const sweep *s, int64_t start_ns)
+{
+    int64_t since = INT64_MIN;
+    for (unsigned k = 0; k < BUSY_CLASSES; k++) {
+        bool runs = s->until_ns[k] > start_ns;
+        if (runs && 1U << k != BUSY_P2P) {
+            return start_ns;
+        }
+        since = !runs && s->until_ns[k] > since ? s->until_ns[k] : since;
+    }
+    return since == INT64_MIN ? start_ns : since;
 }
 
 void sweep_end(sweep *s)

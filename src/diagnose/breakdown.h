@@ -59,13 +59,19 @@ typedef struct sweep {
     int64_t until_ns[BUSY_CLASSES]; /* end of each class's union so far */
     int64_t idle_from_ns;           /* INT64_MAX: busy */
     int64_t pending_bubble_ns;
-    bool has_compute; /* in the current step */
+    int64_t compute_ns; /* union inside the windows so far, over all steps */
+    bool has_compute;   /* in the current step */
 } sweep;
 
 /** Windows are set in `steps`, all else is 0. */
 void sweep_begin(sweep *s, rank_step *steps, size_t n);
 /** The next event by start. @param klass  one BUSY_* bit @param launch_ns  begin of its launch, or LAUNCH_UNKNOWN */
 void sweep_put(sweep *s, unsigned klass, int64_t start_ns, int64_t end_ns, int64_t launch_ns);
+/** Nothing more starts before `to_ns`: compute_ns is what ran until then. */
+void sweep_to(sweep *s, int64_t to_ns);
+/** Since when nothing but sends and receives runs, as of `start_ns`, where nothing later was put; start_ns: something
+ * does. */
+int64_t sweep_free_since(const sweep *s, int64_t start_ns);
 void sweep_end(sweep *s);
 
 #endif

@@ -36,11 +36,17 @@ typedef struct item {
     uint8_t klass; /* BUSY_* */
 } item;
 
+/* Places in the job's comm. */
+typedef struct running_list {
+    size_t *at, n, cap;
+} running_list;
+
 typedef struct group_job {
     const shared *s;
     uint32_t group;
     store_group_info info;
-    sweep *sweeps; /* [n_ranks] */
+    sweep *sweeps;         /* [n_ranks] */
+    running_list *running; /* [n_ranks] */
     item *items;
     size_t n_items, cap_items;
     store_columns columns;
@@ -193,8 +199,35 @@ static uint32_t step_at(const collected *c, size_t rank, int64_t ns)
     return lo > 0 && ns < w[lo - 1].end_ns ? (uint32_t)(lo - 1) : NO_STEP;
 }
 
-static void add_comm(group_job *j, uint32_t rank, const item *it, uint64_t row)
+/* Collectives without a communicator belong to the rank's own pipeline stage, as far as that is known. */
+static uint32_t peers_of(const trace_model *m, uint32_t rank, uint32_t group)
 {
+    return group == NO_ID ? (uint32_t)(m->ranks[rank].stage + 1) : 0;
+}
+
+/* Communications that run: what the rank has computed when they end is not known yet. */
+static void settle_ended(group_job *j, uint32_t rank, int64_t now_ns)
+{
+    running_list *p = &j->running[rank - j->info.first_rank];
+    sweep *sw = &j->sweeps[rank - j->info.first_rank];
+    while (p->n > 0) {
+        size_t first = 0;
+        for (size_t i = 1; i < p->n; i++) {
+            first = j->comm[p->at[i]].end_ns < j->comm[p->at[first]].end_ns ? i : first;
+        }
+        comm_event *e = &j->comm[p->at[first]];
+        if (e->end_ns > now_ns) {
+            return;
+        }
+        sweep_to(sw, e->end_ns);
+        e->compute_end_ns = sw->compute_ns;
+        p->at[first] = p->at[--p->n];
+    }
+}
+
+static void add_comm(group_job *j, uint32_t rank, const item *it, uint64_t row, int64_t ready_ns)
+{
+    const sweep *sw = &j->sweeps[rank - j->info.first_rank];
     const shared *s = j->s;
     size_t at = lower_row(s->rows, s->n_rows, row);
     bool known = at < s->n_rows && s->rows[at].row == row;
@@ -203,17 +236,22 @@ static void add_comm(group_job *j, uint32_t rank, const item *it, uint64_t row)
                     .end_ns = it->end_ns,
                     .bytes = known ? s->rows[at].bytes : -1,
                     .seq = known ? s->rows[at].seq : -1,
+                    .ready_ns = ready_ns,
+                    .compute_ns = sw->compute_ns,
                     .rank = rank,
                     .group = known ? s->rows[at].group : NO_ID,
                     .what = known ? s->rows[at].what : NO_ID,
                     .lane = it->lane,
                     .step = step_at(s->out, rank, it->start_ns),
                     .op = OP_OTHER};
+    e.peers = peers_of(store_model(s->f), rank, e.group);
     if (klass == CLASS_SEND || klass == CLASS_RECEIVE) {
         e.op = klass == CLASS_SEND ? OP_SEND : OP_RECEIVE;
     } else if (known) {
         e.op = (uint8_t)comm_op_of(store_string(s->f, e.what));
     }
+    running_list *p = &j->running[rank - j->info.first_rank];
+    VEC_PUSH(p->at, p->n, p->cap, j->n_comm);
     VEC_PUSH(j->comm, j->n_comm, j->cap_comm, e);
 }
 
@@ -258,11 +296,13 @@ static void run_items(group_job *j, const store_block_info *b, uint32_t rank)
     qsort(j->items, j->n_items, sizeof *j->items, by_start);
     for (size_t i = 0; i < j->n_items; i++) {
         const item *it = &j->items[i];
+        settle_ended(j, rank, it->start_ns);
+        int64_t ready_ns = it->klass == BUSY_P2P ? sweep_free_since(sw, it->start_ns) : it->start_ns;
         bool opens = sw->idle_from_ns != INT64_MAX || it->start_ns > sw->now_ns;
         int64_t launch = opens && j->s->n_launches > 0 ? launch_of(j, b->first_row + it->i) : LAUNCH_UNKNOWN;
         sweep_put(sw, it->klass, it->start_ns, it->end_ns, launch);
         if (it->klass & (BUSY_COLLECTIVE | BUSY_P2P)) {
-            add_comm(j, rank, it, b->first_row + it->i);
+            add_comm(j, rank, it, b->first_row + it->i, ready_ns);
         } else if (it->klass == BUSY_COMPUTE) {
             add_operator(j, rank, j->columns.name[it->i], it);
         }
@@ -302,6 +342,7 @@ static void run_group(void *ctx)
     const shared *s = j->s;
     unsigned columns = COL_START | COL_DUR | COL_NAME | COL_CLASS;
     j->sweeps = mem_calloc(j->info.n_ranks, sizeof *j->sweeps);
+    j->running = mem_calloc(j->info.n_ranks, sizeof *j->running);
     for (uint32_t r = 0; r < j->info.n_ranks; r++) {
         sweep_begin(&j->sweeps[r], collected_cell(s->out, j->info.first_rank + r, 0), s->out->n_steps);
     }
@@ -320,8 +361,11 @@ static void run_group(void *ctx)
         run_block(j, &b);
     }
     for (uint32_t r = 0; r < j->info.n_ranks; r++) {
+        settle_ended(j, j->info.first_rank + r, INT64_MAX);
         sweep_end(&j->sweeps[r]);
+        free(j->running[r].at);
     }
+    free(j->running);
     free(j->sweeps);
     free(j->items);
     store_columns_free(&j->columns);

@@ -78,6 +78,7 @@ static int by_sequence(const void *pa, const void *pb)
     bool p2p = comm_is_p2p((comm_op)a->op);
     int c = compare(p2p, comm_is_p2p((comm_op)b->op));
     c = c ? c : compare(a->group, b->group);
+    c = c || p2p ? c : compare(a->peers, b->peers);
     c = c || p2p ? c : compare(a->what, b->what);
     c = c ? c : compare(a->rank, b->rank);
     c = c || !p2p ? c : compare(a->lane, b->lane);
@@ -91,6 +92,7 @@ static int by_instance(const void *pa, const void *pb)
     const comm_event *a = pa;
     const comm_event *b = pb;
     int c = compare(a->group, b->group);
+    c = c ? c : compare(a->peers, b->peers);
     c = c ? c : compare(a->what, b->what);
     c = c ? c : compare(a->seq, b->seq);
     return c ? c : compare(a->rank, b->rank);
@@ -98,7 +100,7 @@ static int by_instance(const void *pa, const void *pb)
 
 static bool same_kind(const comm_event *a, const comm_event *b)
 {
-    return a->group == b->group && a->what == b->what;
+    return a->group == b->group && a->peers == b->peers && a->what == b->what;
 }
 
 /* ------------------------------------------------------------------ sequences of unequal length */

@@ -2,7 +2,8 @@
  * Communication, matched across ranks: which events are members of one collective, and which send belongs to which
  * receive.
  *
- * A collective is known by (communicator, operation, order number). Where the ranks' counts differ because no number
+ * A collective is known by (communicator, operation, order number); where the input names no communicator, the
+ * caller's peers (the pipeline stage) stand in for it. Where the ranks' counts differ because no number
  * was stated and a recording began late or lost some, the sequences of sizes are matched by their longest common
  * subsequence; what remains is counted as unmatched, never matched by force. Sends and receives name no peer in the
  * file: the peer of a stream is the rank whose transfers end together with its own, by vote; then the k-th transfer of
@@ -46,11 +47,14 @@ double comm_bus_factor(comm_op op, uint32_t n);
 /* One rank's part in one communication, on its device. */
 typedef struct comm_event {
     int64_t start_ns, end_ns;
-    int64_t bytes;  /* -1: unknown */
-    int64_t seq;    /* order number in its communicator; -1: unknown */
-    uint32_t rank;  /* index of the rank */
-    uint32_t group; /* into model.groups; NO_ID: unknown */
-    uint32_t what;  /* id of the operation's word; equal words, equal ids */
+    int64_t bytes;    /* -1: unknown */
+    int64_t seq;      /* order number in its communicator; -1: unknown */
+    int64_t ready_ns; /* since when nothing but sends and receives ran on its rank; of a collective: start_ns */
+    int64_t compute_ns, compute_end_ns; /* what the rank had computed when it began, when it ended: a union, in steps */
+    uint32_t rank;                      /* index of the rank */
+    uint32_t group;                     /* into model.groups; NO_ID: unknown */
+    uint32_t what;                      /* id of the operation's word; equal words, equal ids */
+    uint32_t peers; /* where the communicator is unknown: events of other peers (another stage) are never the same */
     uint32_t lane;  /* any number that tells the streams of one rank apart */
     uint32_t step;  /* the caller's */
     uint8_t op;     /* comm_op */

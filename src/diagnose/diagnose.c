@@ -56,24 +56,6 @@ static void fill_compute(rule_state *s)
     free(v);
 }
 
-/* How long each rank waits for others beyond the bubble that the schedule gives it: (p-1)/m of its work. */
-static void fill_slack(rule_state *s)
-{
-    const collected *c = &s->g->data;
-    uint32_t m = s->n_stages > 1 ? micro_batches(s->g) : 0;
-    double bubble = m > 0 ? (double)(s->n_stages - 1) / m : 0;
-    s->slack_ns = mem_alloc((c->n_ranks * c->n_steps + 1) * sizeof *s->slack_ns);
-    for (size_t i = 0; i < c->n_ranks * c->n_steps; i++) {
-        const rank_step *w = &c->cells[i];
-        breakdown b = breakdown_of(w);
-        int64_t inside = w->wait_ns + w->p2p_wait_ns; /* as far as it is exposed */
-        inside = inside < b.exposed_communication_ns ? inside : b.exposed_communication_ns;
-        int64_t wait = w->peer_gap_ns + inside;
-        int64_t slack = wait - (int64_t)(bubble * (double)(b.busy_ns - inside));
-        s->slack_ns[i] = s->compute_ns[i] < 0 ? -1 : slack > 0 ? slack : 0;
-    }
-}
-
 static void measure_steps(diagnosis *g)
 {
     const collected *c = &g->data;
@@ -152,7 +134,7 @@ static void apply_rules(diagnosis *g)
                     .explained_ns = mem_calloc(n_steps + 1, sizeof(int64_t))};
     number_stages(&s);
     fill_compute(&s);
-    fill_slack(&s);
+    s.replay = replay_create(g);
     rules_rank(&s);
     rules_stage(&s);
     rules_link(&s);
@@ -168,7 +150,7 @@ static void apply_rules(diagnosis *g)
     free(s.stall.ns);
     free(s.launch.ns);
     free(s.explained_ns);
-    free(s.slack_ns);
+    replay_destroy(&s.replay);
     free(s.stage_of);
     free(s.stage_name);
     free(s.n_in_stage);

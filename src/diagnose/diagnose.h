@@ -100,8 +100,8 @@ typedef struct finding {
     const char *text; /* one sentence */
 } finding;
 
-/* The run without something. An approximation by removed excess: the step shortens by what the culprit exceeds its
- * peers by, no further than to the next slowest. */
+/* The run without something: played again (diagnose/replay.h), or, for operators and exposed communication, as if all
+ * of their time were on the critical path. */
 typedef struct what_if {
     const char *without; /* "rank 5", "link 3-7", "stage 2", "operators matmul" */
     int64_t step_ns, step_without_ns;

@@ -91,7 +91,8 @@ flagged excess_flag(const rule_state *s, const excess *e, size_t row)
     return f;
 }
 
-int64_t excess_saved(const excess *e, size_t row, const flagged *f)
+/* Over the next row's, mean over the row's steps. */
+static int64_t over_next(const excess *e, size_t row, const flagged *f)
 {
     int64_t saved = 0;
     for (uint32_t i = 0; i < f->n; i++) {
@@ -106,24 +107,46 @@ int64_t excess_saved(const excess *e, size_t row, const flagged *f)
     return f->n > 0 ? saved / f->n : 0;
 }
 
-int64_t slack_limit(const rule_state *s, const flagged *f, const uint32_t *ranks, size_t n, int64_t saved_ns)
+int64_t saved_without(const rule_state *s, const excess *e, size_t row, const flagged *f, excess_of what,
+                      const uint32_t *ranks, size_t n)
 {
     const collected *c = &s->g->data;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < f->n; i++) {
-        int64_t least = saved_ns;
-        size_t skip = 0; /* ranks ascend */
-        for (uint32_t r = 0; r < c->n_ranks; r++) {
-            while (skip < n && ranks[skip] < r) {
-                skip++;
-            }
-            bool goes_free = skip < n && ranks[skip] == r;
-            int64_t slack = s->slack_ns[r * c->n_steps + f->steps[i]];
-            least = !goes_free && slack >= 0 && slack < least ? slack : least;
-        }
-        sum += least;
+    if (!s->replay || f->n == 0) {
+        return row == EACH_OWN_ROW ? 0 : over_next(e, row, f);
     }
-    return f->n > 0 ? sum / (int64_t)f->n : 0;
+    size_t n_cells = c->n_ranks * c->n_steps;
+    float *factor = mem_alloc((n_cells + 1) * sizeof *factor);
+    for (size_t i = 0; i < n_cells; i++) {
+        factor[i] = 1;
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        for (size_t r = 0; r < n; r++) {
+            size_t cell = ranks[r] * c->n_steps + f->steps[i];
+            int64_t own = what == EXCESS_COMPUTE ? s->compute_ns[cell] : c->cells[cell].own_gap_ns;
+            size_t of = row == EACH_OWN_ROW ? ranks[r] : row;
+            int64_t over = e->ns[of * e->n_steps + f->steps[i]];
+            factor[cell] = own > over ? (float)(1 - (double)over / (double)own) : own > 0 ? 0 : 1;
+        }
+    }
+    replay_change change = {.compute = what == EXCESS_COMPUTE ? factor : NULL,
+                            .idle = what == EXCESS_IDLE ? factor : NULL,
+                            .a = NO_ID,
+                            .b = NO_ID,
+                            .group = NO_ID,
+                            .transfer = 1};
+    int64_t saved = replay_run(s->replay, &change) / (int64_t)f->n;
+    free(factor);
+    return saved > 0 ? saved : 0;
+}
+
+int64_t saved_by_link(const rule_state *s, const flagged *f, uint32_t a, uint32_t b, uint32_t group, double ratio)
+{
+    if (!s->replay || f->n == 0 || ratio <= 1) {
+        return 0;
+    }
+    replay_change change = {.a = a, .b = b, .group = group, .transfer = 1 / ratio};
+    int64_t saved = replay_run(s->replay, &change) / (int64_t)f->n;
+    return saved > 0 ? saved : 0;
 }
 
 /* ------------------------------------------------------------------ writing findings */

@@ -6,6 +6,7 @@
 #define MAREY_DIAGNOSE_RULES_H
 
 #include "diagnose/diagnose.h"
+#include "diagnose/replay.h"
 
 typedef struct excess {
     int64_t *ns; /* [n_rows * n_steps], >= 0 */
@@ -22,9 +23,9 @@ typedef struct rule_state {
     bool has_stages;
     int64_t *compute_ns;   /* [n_ranks * n_steps]; -1: the rank lacks the step */
     int64_t *stage_ns;     /* [n_stages * n_steps] lower median of compute over the stage's ranks; -1: nobody */
-    int64_t *slack_ns;     /* [n_ranks * n_steps] waiting beyond what the schedule's bubble makes a rank wait */
     int64_t *explained_ns; /* [n_steps] how much of the step's length over other steps has a culprit */
     excess compute, stall, launch, links;
+    replay *replay; /* NULL: there is no communication */
 } rule_state;
 
 typedef struct flagged {
@@ -39,11 +40,16 @@ flagged excess_flag(const rule_state *s, const excess *e, size_t row);
 excess excess_make(size_t n_rows, size_t n_steps);
 /** Add to explained_ns how much of each step's length over other steps the worst row's excess explains. */
 void rules_explain(rule_state *s, const excess *e);
-/** What one would save without this row: its excess over the next one, mean over its steps. */
-int64_t excess_saved(const excess *e, size_t row, const flagged *f);
-/** No more than what every other rank now waits beyond the schedule's own bubble, mean over the steps: somebody who
- * hardly waits keeps the step as long as it is. `ranks` are those who go free. */
-int64_t slack_limit(const rule_state *s, const flagged *f, const uint32_t *ranks, size_t n, int64_t saved_ns);
+/* What the ranks have too much of. */
+typedef enum excess_of { EXCESS_COMPUTE, EXCESS_IDLE } excess_of;
+/** What a step would be shorter by without a row's excess, mean over its steps: the run is replayed with the excess
+ * taken from these ranks. Without communication: the excess over the next row's. */
+#define EACH_OWN_ROW SIZE_MAX /* rows are ranks, and each loses its own */
+int64_t saved_without(const rule_state *s, const excess *e, size_t row, const flagged *f, excess_of what,
+                      const uint32_t *ranks, size_t n);
+/** The same with the transfers between two ranks, or the collectives of a communicator (NO_ID: not), as fast as their
+ * peers': `ratio` is how many times as long they take. */
+int64_t saved_by_link(const rule_state *s, const flagged *f, uint32_t a, uint32_t b, uint32_t group, double ratio);
 /** Micro-batches per step, from transfers over one boundary; 0: unknown. */
 uint32_t micro_batches(const diagnosis *g);
 

@@ -161,8 +161,9 @@ static void add_slow_way(const rule_state *s, const way_list *l, size_t i)
     time_format(u.mean_ns, more, sizeof more);
     finding_say(g, f, "Transfers between %s and %s take %.1f times as long as over %u like links%s, %s more per step.",
                 rank_name(g, w->a), rank_name(g, w->b), ratio, w->n_peers, steps_phrase(g, &u, steps), more);
-    what_if_add_in(g, &u, excess_saved(&l->e, i, &u), "the delay between %s and %s", rank_name(g, w->a),
-                   rank_name(g, w->b));
+    int64_t saved = saved_by_link(s, &u, w->a, w->b, NO_ID, ratio);
+    finding_number_add(f, "saved_ns", (double)saved);
+    what_if_add_in(g, &u, saved, "the delay between %s and %s", rank_name(g, w->a), rank_name(g, w->b));
 }
 
 static void judge_transfers(rule_state *s)
@@ -377,7 +378,9 @@ static void add_slow_group(const rule_state *s, const group_excess *x, uint32_t 
                : "The collectives of the ring from %s to %s take %.1f times as long as in %u like groups%s, %s "
                  "more per step; one of its links is slow.",
         rank_name(g, ranks[0]), rank_name(g, ranks[n - 1]), ratio, x->n_peers[group], steps_phrase(g, &u, steps), more);
-    what_if_add_in(g, &u, excess_saved(&x->e, group, &u), "the delay in group %s", c->name);
+    int64_t saved = saved_by_link(s, &u, NO_ID, NO_ID, group, ratio);
+    finding_number_add(f, "saved_ns", (double)saved);
+    what_if_add_in(g, &u, saved, "the delay in group %s", c->name);
     free(ranks);
 }
 

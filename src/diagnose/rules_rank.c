@@ -140,7 +140,8 @@ static suspect *find_suspects(const rule_state *s, const excess *e, size_t *n)
     return all;
 }
 
-static void add_common(const rule_state *s, finding *f, const suspect *u, const excess *e)
+/* @return what a step would be shorter by without it */
+static int64_t add_common(const rule_state *s, finding *f, const suspect *u, const excess *e, excess_of what)
 {
     diagnosis *g = s->g;
     finding_ranks(g, f, &u->rank, 1);
@@ -150,12 +151,13 @@ static void add_common(const rule_state *s, finding *f, const suspect *u, const 
     finding_number_add(f, "excess_ns", (double)u->f.mean_ns);
     finding_number_add(f, "share_of_step", u->f.share);
     finding_number_add(f, "peers", s->n_in_stage[s->stage_of[u->rank]] - 1.0);
-    int64_t saved = slack_limit(s, &u->f, &u->rank, 1, excess_saved(e, u->rank, &u->f));
+    int64_t saved = saved_without(s, e, u->rank, &u->f, what, &u->rank, 1);
     finding_number_add(f, "saved_ns", (double)saved);
     if (g->vote_chances[u->rank] > 0) {
         finding_number_add(f, "last_arrivals", g->last_votes[u->rank]);
         finding_number_add(f, "collectives", g->vote_chances[u->rank]);
     }
+    return saved;
 }
 
 /* The operator whose total lies furthest above the lower median of the stage's ranks. */
@@ -197,7 +199,7 @@ static void add_slow_rank(const rule_state *s, const suspect *u, bool is_first)
         base += (double)s->stage_ns[s->stage_of[u->rank] * g->data.n_steps + u->f.steps[i]];
     }
     finding *f = finding_add(g, FINDING_SLOW_RANK, severity_of(u->f.share), "compute excess over the peers' median");
-    add_common(s, f, u, &s->compute);
+    int64_t saved = add_common(s, f, u, &s->compute, EXCESS_COMPUTE);
     finding_number_add(f, "ratio", base > 0 ? own / base : 0);
     char steps[64];
     char excess_text[32];
@@ -215,8 +217,86 @@ static void add_slow_rank(const rule_state *s, const suspect *u, bool is_first)
     }
     finding_say(g, f, "%s computes %.2f times as long as its peers%s, %s more per step%s.", rank_name(g, u->rank),
                 base > 0 ? own / base : 0, steps_phrase(g, &u->f, steps), excess_text, tail);
-    what_if_add_in(g, &u->f, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->compute, u->rank, &u->f)), "%s",
-                   rank_name(g, u->rank));
+    what_if_add_in(g, &u->f, saved, "%s", rank_name(g, u->rank));
+}
+
+/* ---- a whole host ---- */
+
+static bool is_on(const rule_state *s, uint32_t rank, const char *host)
+{
+    return s->g->data.has_device[rank] && strcmp(s->g->model->ranks[rank].host, host) == 0;
+}
+
+/* Are these all of one host's ranks, of a run on several hosts? Then it is the host that is slow. */
+static size_t suspects_of_host(const rule_state *s, const suspect *u, size_t n, const char *host, uint32_t *ranks)
+{
+    size_t n_ranks = s->g->data.n_ranks;
+    size_t on_host = 0;
+    size_t elsewhere = 0;
+    size_t found = 0;
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        bool here = is_on(s, r, host);
+        on_host += here;
+        elsewhere += s->g->data.has_device[r] && !here;
+        for (size_t i = 0; i < n && here; i++) {
+            if (u[i].rank == r) {
+                ranks[found++] = r;
+            }
+        }
+    }
+    return host[0] != '\0' && found > 1 && found == on_host && elsewhere > 0 ? found : 0;
+}
+
+static void add_slow_host(const rule_state *s, const suspect *first, const uint32_t *ranks, size_t n)
+{
+    diagnosis *g = s->g;
+    const char *host = g->model->ranks[first->rank].host;
+    double own = 0;
+    double base = 0;
+    for (size_t r = 0; r < n; r++) {
+        for (uint32_t i = 0; i < first->f.n; i++) {
+            own += (double)s->compute_ns[ranks[r] * g->data.n_steps + first->f.steps[i]];
+            base += (double)s->stage_ns[s->stage_of[ranks[r]] * g->data.n_steps + first->f.steps[i]];
+        }
+    }
+    finding *f = finding_add(g, FINDING_SLOW_RANK, severity_of(first->f.share),
+                             "compute excess over the peers' median, all of a host");
+    finding_ranks(g, f, ranks, n);
+    finding_steps(f, &first->f);
+    finding_when(g, f);
+    int64_t saved = saved_without(s, &s->compute, EACH_OWN_ROW, &first->f, EXCESS_COMPUTE, ranks, n);
+    finding_number_add(f, "excess_ns", (double)first->f.mean_ns);
+    finding_number_add(f, "share_of_step", first->f.share);
+    finding_number_add(f, "saved_ns", (double)saved);
+    finding_number_add(f, "ratio", base > 0 ? own / base : 0);
+    char steps[64];
+    char excess_text[32];
+    time_format(first->f.mean_ns, excess_text, sizeof excess_text);
+    finding_say(g, f,
+                "All %zu ranks of host %.64s compute %.2f times as long as their peers%s, up to %s more per step.", n,
+                host, base > 0 ? own / base : 0, steps_phrase(g, &first->f, steps), excess_text);
+    what_if_add_in(g, &first->f, saved, "the delay of host %.64s", host);
+}
+
+/* Slow ranks, the slowest first; those of a host that is slow as a whole are one finding. */
+static void add_slow_ranks(const rule_state *s, const suspect *u, size_t n)
+{
+    uint32_t *ranks = mem_alloc((s->g->data.n_ranks + 1) * sizeof *ranks);
+    bool *is_told = mem_calloc(n + 1, sizeof *is_told);
+    for (size_t i = 0; i < n; i++) {
+        const char *host = s->g->model->ranks[u[i].rank].host;
+        size_t n_host = is_told[i] ? 0 : suspects_of_host(s, u, n, host, ranks);
+        for (size_t k = i; k < n && n_host > 0; k++) {
+            is_told[k] = is_told[k] || is_on(s, u[k].rank, host);
+        }
+        if (n_host > 0) {
+            add_slow_host(s, &u[i], ranks, n_host);
+        } else if (!is_told[i]) {
+            add_slow_rank(s, &u[i], i == 0);
+        }
+    }
+    free(is_told);
+    free(ranks);
 }
 
 static void add_stall(const rule_state *s, const suspect *u)
@@ -228,7 +308,7 @@ static void add_stall(const rule_state *s, const suspect *u)
         worst = c->longest_gap_ns > worst->longest_gap_ns ? c : worst;
     }
     finding *f = finding_add(g, FINDING_STALL, severity_of(u->f.share), "longest idle gap over the peers' median");
-    add_common(s, f, u, &s->stall);
+    int64_t saved = add_common(s, f, u, &s->stall, EXCESS_IDLE);
     f->t0_ns = worst->longest_gap_at_ns;
     f->t1_ns = worst->longest_gap_at_ns + worst->longest_gap_ns;
     finding_number_add(f, "gap_ns", (double)worst->longest_gap_ns);
@@ -237,7 +317,7 @@ static void add_stall(const rule_state *s, const suspect *u)
     time_format(worst->longest_gap_ns, gap, sizeof gap);
     finding_say(g, f, "%s stands still for %s%s while nothing from its peers is missing.", rank_name(g, u->rank), gap,
                 steps_phrase(g, &u->f, steps));
-    what_if_add(g, u->f.mean_ns * (int64_t)u->f.n / (int64_t)g->data.n_steps, "the pause of %s", rank_name(g, u->rank));
+    what_if_add_in(g, &u->f, saved, "the pause of %s", rank_name(g, u->rank));
 }
 
 static void add_launch_bound(const rule_state *s, const suspect *u)
@@ -256,7 +336,7 @@ static void add_launch_bound(const rule_state *s, const suspect *u)
     }
     finding *f =
         finding_add(g, FINDING_LAUNCH_BOUND, severity_of(u->f.share), "idle between kernels over the peers' median");
-    add_common(s, f, u, &s->launch);
+    int64_t saved = add_common(s, f, u, &s->launch, EXCESS_IDLE);
     finding_number_add(f, "gaps", (double)n / u->f.n);
     finding_number_add(f, "idle_ns", (double)gaps / u->f.n);
     char steps[64];
@@ -270,8 +350,7 @@ static void add_launch_bound(const rule_state *s, const suspect *u)
     }
     finding_say(g, f, "%s is idle between its kernels for %s of a step%s%s.", rank_name(g, u->rank), idle,
                 steps_phrase(g, &u->f, steps), why);
-    what_if_add_in(g, &u->f, slack_limit(s, &u->f, &u->rank, 1, excess_saved(&s->launch, u->rank, &u->f)),
-                   "late launches of %s", rank_name(g, u->rank));
+    what_if_add_in(g, &u->f, saved, "late launches of %s", rank_name(g, u->rank));
 }
 
 void rules_explain(rule_state *s, const excess *e)
@@ -300,9 +379,7 @@ void rules_rank(rule_state *s)
     fill_gaps(s, &s->launch, small_gaps);
     size_t n;
     suspect *u = find_suspects(s, &s->compute, &n);
-    for (size_t i = 0; i < n; i++) {
-        add_slow_rank(s, &u[i], i == 0);
-    }
+    add_slow_ranks(s, u, n);
     free(u);
     u = find_suspects(s, &s->stall, &n);
     for (size_t i = 0; i < n; i++) {

@@ -71,7 +71,7 @@ static void add_imbalance(rule_state *s, const excess *e, uint32_t stage)
     finding_say(g, f,
                 "Stage %d computes %.2f times as long as the other stages%s, %s more per step; the others wait for it.",
                 (int)f->stage, ratio, steps_phrase(g, &u, steps), more);
-    int64_t saved = slack_limit(s, &u, f->ranks, f->n_ranks, excess_saved(e, stage, &u));
+    int64_t saved = saved_without(s, e, stage, &u, EXCESS_COMPUTE, f->ranks, f->n_ranks);
     finding_number_add(f, "saved_ns", (double)saved);
     what_if_add_in(g, &u, saved, "the excess of stage %d", (int)f->stage);
 }

@@ -4,6 +4,7 @@
 - clocks that are off by seconds, drift and leave late are recovered to 10 us (median) against the truth; --no-align leaves
   them alone; real runs of one host are not moved;
 - --topology states places, and a wrong file is refused with its line;
+- what the report says that a run would take without its fault is within 10 % of what the same run takes without it;
 - statistics are exact: unions, sums and the breakdown equal brute force on a hand-made run;
 - ranks that are missing, empty, from another run or whose clock runs backwards are told, and the rest is diagnosed.
 """
@@ -51,6 +52,28 @@ def allreduce(ts, dur, seq):
 
 def step(index, ts, dur):
     return {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{index}", "pid": 1, "tid": 1, "ts": ts, "dur": dur}
+
+
+def step_times(report):
+    times = {}
+    for b in report["breakdown"]:
+        times.setdefault(b["step"], []).append(b["step_ns"])
+    return {k: statistics.median_low(v) for k, v in times.items()}
+
+
+def check_what_if(folder):
+    """What the report says of a run without its fault, against the same run simulated without it."""
+    out = os.path.join(folder, "fault.h5")
+    small = ["--preset", "pangu-13b", "--steps", "3", "--seed", "13", "--events-per-rank", "6000", "--quiet"]
+    run("synth", out, *small)
+    healthy = step_times(answer("report", out))
+    for fault in ("slow-rank:21,1.25", "slow-rank:21,1.25@1", "slow-link:8-12,0.05", "stall:9,300ms", "imbalance:3,1.3"):
+        run("synth", out, *small, "--inject", fault)
+        report = answer("report", out)
+        finding, times = report["findings"][0], step_times(report)
+        saved = statistics.mean(times[k] - healthy[k] for k in finding["steps"])
+        told = finding["evidence"]["saved_ns"]
+        assert abs(told - saved) < 0.1 * saved, (fault, told, saved)
 
 
 def check_clocks(folder):
@@ -195,6 +218,7 @@ def check_damage(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_clocks(folder)
+        check_what_if(folder)
         check_real(folder)
         where = check_alignment_of_hosts(folder)
         check_topology(folder, where)

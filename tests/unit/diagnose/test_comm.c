@@ -15,6 +15,18 @@ static comm_event member(uint32_t rank, int64_t seq, int64_t bytes, int64_t star
         .start_ns = start, .end_ns = end, .bytes = bytes, .seq = seq, .rank = rank, .group = 0, .op = OP_ALLREDUCE};
 }
 
+static comm_event p2p(uint32_t rank, uint32_t lane, int64_t start, int64_t end, comm_op op)
+{
+    return (comm_event){.start_ns = start,
+                        .end_ns = end,
+                        .bytes = 8,
+                        .rank = rank,
+                        .group = 0,
+                        .what = op == OP_RECEIVE,
+                        .lane = lane,
+                        .op = (uint8_t)op};
+}
+
 static void words(void **state)
 {
     (void)state;
@@ -38,6 +50,23 @@ static void matched_by_number(void **state)
     assert_int_equal(e[m.first[0]].rank, 0);
     assert_int_equal(e[m.first[0] + 1].rank, 1);
     assert_int_equal(e[m.first[1]].end_ns, 20);
+    comm_matching_free(&m);
+}
+
+/* The same name in two stages, of no known communicator: two collectives. */
+static void other_peers_are_others(void **state)
+{
+    (void)state;
+    comm_event e[4];
+    for (uint32_t r = 0; r < 4; r++) {
+        e[r] = member(r, 0, 8, r, 10);
+        e[r].group = NO_ID;
+        e[r].peers = 1 + r / 2;
+    }
+    comm_matching m;
+    comm_match(e, 4, &m);
+    assert_int_equal(m.n_instances, 2);
+    assert_int_equal(e[m.first[1]].rank, 2);
     comm_matching_free(&m);
 }
 
@@ -87,8 +116,8 @@ static size_t make_chain(comm_event *e)
     for (int64_t k = 0; k < 5; k++) {
         for (uint32_t r = 0; r < 2; r++) {
             int64_t end = 1000 * k + 100 + 300 * r;
-            e[n++] = (comm_event){end - 60, end, 8, k, r, 0, 0, 7 + r, 0, OP_SEND};
-            e[n++] = (comm_event){end - 90, end + 1, 8, k, r + 1, 0, 1, 9 + r, 0, OP_RECEIVE};
+            e[n++] = p2p(r, 7 + r, end - 60, end, OP_SEND);
+            e[n++] = p2p(r + 1, 9 + r, end - 90, end + 1, OP_RECEIVE);
         }
     }
     return n;
@@ -234,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words),
         cmocka_unit_test(matched_by_number),
+        cmocka_unit_test(other_peers_are_others),
         cmocka_unit_test(late_recording),
         cmocka_unit_test(stated_numbers),
         cmocka_unit_test(transfers),

@@ -212,7 +212,15 @@ static void one_slow_link(void **state)
             for (int64_t i = 0; i < 8; i++) {
                 int64_t ns = p == 4 ? 25000 : 15000; /* of 300 000 bytes */
                 int64_t start = (int64_t)k * STEP_NS + i * 100000 + (int64_t)p * 1000;
-                comm_event e = {start, start + ns, 300000, i, 2 * p, NO_ID, 0, 2 * p, (uint32_t)k, OP_SEND};
+                comm_event e = {.start_ns = start,
+                                .end_ns = start + ns,
+                                .bytes = 300000,
+                                .seq = i,
+                                .rank = 2 * p,
+                                .group = NO_ID,
+                                .lane = 2 * p,
+                                .step = (uint32_t)k,
+                                .op = OP_SEND};
                 c->comm[c->n_comm++] = e;
                 e.rank++;
                 e.lane++;
@@ -241,8 +249,10 @@ static void impossible_order(void **state)
     made m;
     make(&m, 2, "a");
     collected *c = &m.g.data;
-    c->comm[c->n_comm++] = (comm_event){150000, 160000, 8, 0, 0, NO_ID, 0, 1, 0, OP_SEND};
-    c->comm[c->n_comm++] = (comm_event){90000, 100000, 8, 0, 1, NO_ID, 0, 2, 0, OP_RECEIVE};
+    c->comm[c->n_comm++] = (comm_event){
+        .start_ns = 150000, .end_ns = 160000, .bytes = 8, .rank = 0, .group = NO_ID, .lane = 1, .op = OP_SEND};
+    c->comm[c->n_comm++] = (comm_event){
+        .start_ns = 90000, .end_ns = 100000, .bytes = 8, .rank = 1, .group = NO_ID, .lane = 2, .op = OP_RECEIVE};
     judge(&m);
     assert_int_equal(m.g.n_violations, 1);
     assert_int_equal(m.g.worst_violation_ns, 50000);
@@ -262,7 +272,13 @@ static void votes(void **state)
     make(&m, 4, "a");
     collected *c = &m.g.data;
     for (uint32_t r = 0; r < 4; r++) {
-        c->comm[c->n_comm++] = (comm_event){r == 3 ? 90000 : 0, 100000, 8, 0, r, NO_ID, 0, 1, 0, OP_ALLREDUCE};
+        c->comm[c->n_comm++] = (comm_event){.start_ns = r == 3 ? 90000 : 0,
+                                            .end_ns = 100000,
+                                            .bytes = 8,
+                                            .rank = r,
+                                            .group = NO_ID,
+                                            .lane = 1,
+                                            .op = OP_ALLREDUCE};
     }
     judge(&m);
     assert_int_equal(m.g.n_instances, 1);
