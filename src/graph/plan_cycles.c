@@ -43,34 +43,47 @@ static void list_children(cycle_work *c, uint32_t module)
     }
 }
 
-/* Components of the children by data edges. @return whether there is one of several */
+/* Arcs between children by data edges, without those that cut a cycle of operators once ranks are known: no splitting
+ * would mend these. `arcs` may be NULL. @return how many; *ascending: none goes back in the order of the children */
+static size_t data_arcs(const cycle_work *c, uint32_t module, order_arc *arcs, bool *ascending)
+{
+    const plan_work *w = c->w;
+    const tree_node *p = &w->tree[module];
+    size_t m = 0;
+    *ascending = true;
+    for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
+        uint32_t e = w->perm[i], u = w->edge_from[e], v = w->edge_to[e];
+        uint32_t a = w->tree[c->child_of[u]].local, b = w->tree[c->child_of[v]].local;
+        if (a == b || edge_is_control(w->edge_label[e]) || (w->rank && w->rank[u] >= w->rank[v])) {
+            continue;
+        }
+        *ascending = *ascending && a < b;
+        if (arcs) {
+            arcs[m] = (order_arc){a, b, 1};
+        }
+        m++;
+    }
+    return m;
+}
+
+/* Components of the children. @return whether there is one of several; the caller frees *component then */
 static bool find_components(cycle_work *c, uint32_t module, uint32_t **component)
 {
-    plan_work *w = c->w;
-    const tree_node *p = &w->tree[module];
-    bool ascending = true;
-    size_t m = 0;
-    for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
-        uint32_t e = w->perm[i], a = c->child_of[w->edge_from[e]], b = c->child_of[w->edge_to[e]];
-        bool counts = a != b && !edge_is_control(w->edge_label[e]);
-        m += counts;
-        ascending = ascending && (!counts || w->tree[a].local < w->tree[b].local);
-    }
+    bool ascending, cyclic;
+    size_t m = data_arcs(c, module, NULL, &ascending), n = c->n_children;
     if (ascending) {
         return false;
     }
     order_arc *arcs = mem_alloc(m * sizeof *arcs);
-    m = 0;
-    for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
-        uint32_t e = w->perm[i], a = c->child_of[w->edge_from[e]], b = c->child_of[w->edge_to[e]];
-        if (a != b && !edge_is_control(w->edge_label[e])) {
-            arcs[m++] = (order_arc){w->tree[a].local, w->tree[b].local, 1};
-        }
-    }
-    size_t n = c->n_children;
     uint32_t *place = mem_alloc(n * sizeof *place);
     *component = mem_alloc(n * sizeof **component);
-    bool cyclic = order_children(n, arcs, m, place, *component);
+    m = data_arcs(c, module, arcs, &ascending);
+    cyclic = order_children(n, arcs, m, place, *component);
+    if (cyclic && !c->w->rank) {
+        plan_need_ranks(c->w);
+        m = data_arcs(c, module, arcs, &ascending);
+        cyclic = order_children(n, arcs, m, place, *component);
+    }
     free(place);
     free(arcs);
     if (!cyclic) {
@@ -354,7 +367,6 @@ static void split_cycles(cycle_work *c, uint32_t module, const uint32_t *compone
     for (size_t i = 0; i < n; i++) {
         size[component[i]]++;
     }
-    plan_need_ranks(w);
     count_reentries(c, module, component);
     placed_child *now = mem_alloc(n * PLAN_MAX_PARTS * sizeof *now);
     size_t n_split = c->n_split;

@@ -25,16 +25,56 @@ static bool is_data(const graph *g, uint32_t node)
     return role == GRAPH_PARAMETER || role == GRAPH_CONSTANT || role == GRAPH_INPUT;
 }
 
-/* Parameters without producers go into their consumers; what nobody takes stays. */
+/* Is a node one that only brings data in: without producers, or with folded ones alone (arguments of a body)? */
+static bool brings_data(const plan_work *w, uint32_t node)
+{
+    const graph *g = w->g;
+    if (!is_data(g, node) || g->node_body[node] != GRAPH_NONE || g->from_first[node] == g->from_first[node + 1]) {
+        return false;
+    }
+    for (uint32_t i = g->in_first[node]; i < g->in_first[node + 1]; i++) {
+        if (w->into[g->edge_from[i]] != GRAPH_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Parameters go into their consumers; what nobody takes stays. Arguments of bodies may come before what feeds them. */
 static void fold_parameters(plan_work *w)
 {
     const graph *g = w->g;
+    uint32_t *todo = NULL;
+    size_t n = 0, cap = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        bool source = g->in_first[i] == g->in_first[i + 1], used = g->from_first[i] < g->from_first[i + 1];
-        if (is_data(g, i) && source && used && g->node_body[i] == GRAPH_NONE) {
-            w->into[i] = GRAPH_NONE;
+        if (w->into[i] == GRAPH_NONE || !brings_data(w, i)) {
+            continue;
+        }
+        VEC_PUSH(todo, n, cap, i);
+        w->into[i] = GRAPH_NONE;
+        while (n > 0) {
+            uint32_t v = todo[--n];
+            for (uint32_t k = g->from_first[v]; k < g->from_first[v + 1]; k++) {
+                uint32_t u = g->edge_to[g->from_edge[k]];
+                if (w->into[u] != GRAPH_NONE && brings_data(w, u)) {
+                    w->into[u] = GRAPH_NONE;
+                    VEC_PUSH(todo, n, cap, u);
+                }
+            }
         }
     }
+    free(todo);
+}
+
+/* Does anything compute? In a graph of hardly more than Identity these are what there is to see. */
+static bool computes(const graph *g)
+{
+    size_t operators = 0, computing = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        operators += g->node_role[i] == GRAPH_OPERATOR;
+        computing += g->node_role[i] == GRAPH_OPERATOR && g->node_class[i] != GRAPH_CLASS_BOOKKEEPING;
+    }
+    return computing * 16 > operators;
 }
 
 /* The one leaf at the other ends of a node's edges, counted up to two different ones. */
@@ -209,7 +249,7 @@ marey_status plan_fold(plan_work *w)
     }
     count_folded(w, STEP_PARAMETERS, &n_nodes, &n_edges);
     marey_status status = MAREY_OK;
-    if (w->o.steps[STEP_BOOKKEEPING]) {
+    if (w->o.steps[STEP_BOOKKEEPING] && computes(g)) {
         uint32_t *last = mem_alloc((g->n_nodes + 1) * sizeof *last);
         for (uint32_t i = 0; i < g->n_nodes; i++) {
             last[i] = i;

@@ -194,6 +194,12 @@ static void join_by_neighbours(stack_work *s, const candidate *c, size_t n)
     free(shared);
 }
 
+static int by_local(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 /* Stacks each set that is large enough. @return candidates that are in none, moved to the front */
 static size_t stack_sets(stack_work *s, candidate *c, size_t n, size_t least, stack_form form)
 {
@@ -209,6 +215,9 @@ static size_t stack_sets(stack_work *s, candidate *c, size_t n, size_t least, st
             members[k++] = c[end].local;
         }
         if (k >= least) {
+            if (form == STACK_PARALLEL) { /* no order but that of the input */
+                qsort(members, k, sizeof *members, by_local);
+            }
             stack_family(s, members, k, least, form);
         } else if (k == 1) { /* a short series is not in parallel */
             c[left++] = c[i];
