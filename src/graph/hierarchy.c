@@ -316,7 +316,7 @@ static void renumber(graph *g)
     free(first);
 }
 
-/* Does the input state modules? Bodies and functions alone are none, and neither are one or two scopes for hundreds of
+/* Does the input state modules? Bodies and functions alone are none, and neither are one or two scopes for all
  * operators. */
 static bool states_modules(const graph *g)
 {
@@ -329,7 +329,7 @@ static bool states_modules(const graph *g)
     for (size_t s = 1; s < g->n_scopes; s++) {
         scopes += !(g->scope_flags[s] & GRAPH_SCOPE_BODY);
     }
-    return inside * 4 > operators && scopes >= 3 && scopes * 200 > operators;
+    return inside * 4 > operators && scopes >= 3;
 }
 
 /* What lies in scopes that tell nothing goes to the body around them. */

@@ -274,7 +274,7 @@ typedef struct gen_random {
     bool parameters;   /* some nodes are parameters without producers */
 } gen_random;
 
-static inline void gen_random_build(const gen_random *o, graph *g)
+static inline graph_builder *gen_random_builder(const gen_random *o)
 {
     prng r;
     prng_seed(&r, o->seed);
@@ -322,6 +322,12 @@ static inline void gen_random_build(const gen_random *o, graph *g)
     }
     free(scopes);
     free(data);
+    return b;
+}
+
+static inline void gen_random_build(const gen_random *o, graph *g)
+{
+    graph_builder *b = gen_random_builder(o);
     gen_finish(&b, false, g);
 }
 
