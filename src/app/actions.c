@@ -145,6 +145,12 @@ static void sort_busy(session *s, int64_t now_ns)
     sort_by(s, HEAT_BUSY);
 }
 
+static void sort_compute(session *s, int64_t now_ns)
+{
+    (void)now_ns;
+    sort_by(s, HEAT_COMPUTE);
+}
+
 static void sort_exposed(session *s, int64_t now_ns)
 {
     (void)now_ns;
@@ -363,6 +369,7 @@ const action ACTIONS[] = {
     {"heat", "K", "cells beside the rows (Marey)", heat_cells},
     {"lines", "Y", "lines in the rows: memory and FLOP/s, either, none", lines},
     {"sort-busy", NULL, NULL, sort_busy},
+    {"sort-compute", NULL, NULL, sort_compute},
     {"sort-exposed", NULL, NULL, sort_exposed},
     {"sort-wait", NULL, NULL, sort_wait},
     {"sort-idle", NULL, NULL, sort_idle},

@@ -17,7 +17,7 @@ static void diagnose(void *job, cancel_flag *cancel)
     diagnosis_job *j = job;
     diag d;
     diag_init(&d);
-    diagnose_options options = {.jobs = j->n_threads, .cancel = cancel};
+    diagnose_options options = {.jobs = j->n_threads, .cancel = cancel, .progress = &j->progress};
     j->status = diagnose_run(j->file, &options, &j->g, &d);
     if (j->status != MAREY_OK) {
         (void)snprintf(j->error, sizeof j->error, "%s",
@@ -57,6 +57,18 @@ void findings_start(panels *p)
     work_start(&p->diagnosing, diagnose, j);
 }
 
+/* The pass over the events is most of the work; matching and judging come after it. */
+static void note_progress(panels *p)
+{
+    const diagnosis_job *j = work_is_busy(&p->diagnosing) ? p->diagnosing.job : NULL;
+    p->note[0] = '\0';
+    if (j) {
+        unsigned of = atomic_load_explicit(&j->progress.of, memory_order_relaxed);
+        unsigned done = atomic_load_explicit(&j->progress.done, memory_order_relaxed);
+        (void)snprintf(p->note, sizeof p->note, "diagnosis %u %%", of > 0 ? 95 * (done < of ? done : of) / of : 0);
+    }
+}
+
 void findings_take(panels *p)
 {
     void *done = p->diagnosed;
@@ -67,7 +79,7 @@ void findings_take(panels *p)
             mark_ranks(p);
         }
     }
-    (void)snprintf(p->note, sizeof p->note, "%s", work_is_busy(&p->diagnosing) ? "diagnosing" : "");
+    note_progress(p);
 }
 
 /* ---- words ---- */
@@ -194,6 +206,9 @@ static void go_to(panels *p, const finding *f)
     } else if (f->n_links > 0) {
         panels_go_to_rank(p, f->links[0][0]);
     }
+    view_comm *v = &p->session->view.comm; /* should the communication layout be next */
+    v->hint[0] = f->n_links > 0 ? f->links[0][0] + 1 : 0;
+    v->hint[1] = f->n_links > 0 ? f->links[0][1] + 1 : 0;
 }
 
 static void show_numbers(panels *p, const finding *f)

@@ -13,18 +13,47 @@ static const int64_t STILL_NS = 100000000;
 
 /* ---- what is wanted, and the sums ---- */
 
-static void fill_windows(const trace_model *m, strip_job *j)
+static void count_events(strip_job *j)
 {
-    if (!j->is_step) {
-        rank_windows_of_range(m, j->t0_ns, j->t1_ns, j->windows);
-        j->length_ns = j->t1_ns - j->t0_ns;
-        return;
+    j->n_events += rank_time_count(j->file, j->windows);
+    j->too_many = j->n_events > RANK_TIME_MAX_EVENTS;
+}
+
+static void sum_range(strip_job *j, cancel_flag *cancel, diag *d)
+{
+    rank_windows_of_range(store_model(j->file), j->t0_ns, j->t1_ns, j->windows);
+    j->length_ns = j->t1_ns - j->t0_ns;
+    count_events(j);
+    if (!j->too_many) {
+        j->failed = rank_time_sum(j->file, j->windows, j->ranks, cancel, d) != MAREY_OK;
     }
-    rank_windows_of_step(m, j->step, j->windows);
-    for (size_t r = 0; r < m->n_ranks; r++) {
-        int64_t length = j->windows[r].t1_ns - j->windows[r].t0_ns;
-        j->length_ns = length > j->length_ns ? length : j->length_ns;
+}
+
+static void add_time(rank_time *to, const rank_time *t)
+{
+    to->busy_ns += t->busy_ns;
+    for (int c = 0; c < CLASS_COUNT; c++) {
+        to->class_ns[c] += t->class_ns[c];
     }
+}
+
+static void sum_steps(strip_job *j, cancel_flag *cancel, diag *d)
+{
+    const trace_model *m = store_model(j->file);
+    rank_time *of_step = mem_calloc(m->n_ranks + 1, sizeof *of_step);
+    int64_t *length = mem_calloc(m->n_ranks + 1, sizeof *length);
+    for (size_t i = 0; i < j->n_steps && !j->too_many && !j->failed; i++) {
+        rank_windows_of_step(m, j->steps[i], j->windows);
+        count_events(j);
+        j->failed = !j->too_many && rank_time_sum(j->file, j->windows, of_step, cancel, d) != MAREY_OK;
+        for (size_t r = 0; r < m->n_ranks; r++) {
+            add_time(&j->ranks[r], &of_step[r]);
+            length[r] += j->windows[r].t1_ns - j->windows[r].t0_ns;
+            j->length_ns = length[r] > j->length_ns ? length[r] : j->length_ns;
+        }
+    }
+    free(of_step);
+    free(length);
 }
 
 static void sum(void *job, cancel_flag *cancel)
@@ -34,12 +63,11 @@ static void sum(void *job, cancel_flag *cancel)
     diag d;
     diag_init(&d);
     j->windows = mem_calloc(m->n_ranks + 1, sizeof *j->windows);
-    fill_windows(m, j);
-    j->n_events = rank_time_count(j->file, j->windows);
-    j->too_many = j->n_events > RANK_TIME_MAX_EVENTS;
     j->ranks = mem_calloc(m->n_ranks + 1, sizeof *j->ranks);
-    if (!j->too_many) {
-        j->failed = rank_time_sum(j->file, j->windows, j->ranks, cancel, &d) != MAREY_OK;
+    if (j->is_step) {
+        sum_steps(j, cancel, &d);
+    } else {
+        sum_range(j, cancel, &d);
     }
     diag_deinit(&d);
 }
@@ -62,13 +90,31 @@ static bool step_in_view(const session *s, int64_t *index)
     return false;
 }
 
+/* Side by side, all that are shown; one over others, that one. */
+static bool wish_steps(const session *s, strip_job *j)
+{
+    const scene_step *steps;
+    size_t n = scene_steps(s->scene, &steps);
+    size_t shown = s->view.steps_mode == STEPS_COLUMNS ? s->frame.n_columns : 1;
+    bool by_mode = s->view.steps_mode == STEPS_OVERLAID || (s->view.steps_mode == STEPS_COLUMNS && shown > 1);
+    if (by_mode && s->view.step < n) {
+        size_t first = s->view.step + shown <= n ? s->view.step : n - shown;
+        for (size_t i = first; i < first + shown && i < n && j->n_steps < STRIP_STEPS; i++) {
+            j->steps[j->n_steps++] = steps[i].index;
+        }
+    } else if (step_in_view(s, &j->steps[0])) {
+        j->n_steps = 1;
+    }
+    return j->n_steps > 0;
+}
+
 static strip_job *wish(const panels *p)
 {
     const session *s = p->session;
     const trace_model *m = store_model(s->file);
     strip_job *j = mem_calloc(1, sizeof *j);
     j->file = s->file;
-    j->is_step = step_in_view(s, &j->step);
+    j->is_step = wish_steps(s, j);
     if (!j->is_step) {
         double t0 = 0;
         double t1 = 0;
@@ -81,7 +127,8 @@ static strip_job *wish(const panels *p)
 
 static bool is_same(const strip_job *a, const strip_job *b)
 {
-    return a && a->is_step == b->is_step && a->step == b->step && a->t0_ns == b->t0_ns && a->t1_ns == b->t1_ns;
+    return a && a->is_step == b->is_step && a->n_steps == b->n_steps &&
+           memcmp(a->steps, b->steps, sizeof a->steps) == 0 && a->t0_ns == b->t0_ns && a->t1_ns == b->t1_ns;
 }
 
 static void note_classes(panels *p)
@@ -97,7 +144,8 @@ static void note_classes(panels *p)
 /* A hand that drags the view would begin sums in every frame; without a window nobody drags. */
 static bool is_still(panels *p, const strip_job *j)
 {
-    rank_window now = {j->is_step ? j->step : j->t0_ns, j->is_step ? j->step : j->t1_ns};
+    int64_t last = j->n_steps > 0 ? j->steps[j->n_steps - 1] : 0;
+    rank_window now = {j->is_step ? j->steps[0] : j->t0_ns, j->is_step ? last : j->t1_ns};
     bool same = now.t0_ns == p->strip_still.t0_ns && now.t1_ns == p->strip_still.t1_ns;
     int64_t clock = clock_now_ns();
     p->strip_still = now;
@@ -265,11 +313,40 @@ static void paint_strip(ui *u, draw_list *l, rect r, void *ctx)
 static void title_of(const panels *p, char *title, size_t cap)
 {
     const strip_job *j = p->strip;
-    if (j && j->is_step) {
-        (void)snprintf(title, cap, "Time in step %lld", (long long)j->step);
+    if (j && j->n_steps > 1) {
+        (void)snprintf(title, cap, "Time in steps %lld\xE2\x80\x93%lld", (long long)j->steps[0],
+                       (long long)j->steps[j->n_steps - 1]);
+    } else if (j && j->n_steps == 1) {
+        (void)snprintf(title, cap, "Time in step %lld", (long long)j->steps[0]);
     } else {
         (void)snprintf(title, cap, "Time in view");
     }
+}
+
+/* Which steps a range meets, as a whole or in part. @return false where it meets none */
+static bool steps_of_range(const panels *p, char *out, size_t cap)
+{
+    const strip_job *j = p->strip;
+    const scene_step *steps;
+    size_t n = scene_steps(p->session->scene, &steps);
+    size_t first = SIZE_MAX;
+    size_t last = 0;
+    for (size_t i = 0; j && !j->is_step && i < n; i++) {
+        if (steps[i].start_ns < j->t1_ns && steps[i].end_ns > j->t0_ns) {
+            first = first == SIZE_MAX ? i : first;
+            last = i;
+        }
+    }
+    if (first == SIZE_MAX) {
+        return false;
+    }
+    if (first == last) {
+        (void)snprintf(out, cap, "a part of step %lld", (long long)steps[first].index);
+    } else {
+        (void)snprintf(out, cap, "steps %lld\xE2\x80\x93%lld", (long long)steps[first].index,
+                       (long long)steps[last].index);
+    }
+    return true;
 }
 
 static void show_words(panels *p, float width_px)
@@ -283,6 +360,9 @@ static void show_words(panels *p, float width_px)
     (void)ui_push(p->ui, "words", "words", &column);
     title_of(p, title, sizeof title);
     ui_label_fill(p->ui, title, (ui_text_style){FACE_SANS_BOLD, 12.5F, UI_PLAIN, TEXT_LEFT});
+    if (steps_of_range(p, text, sizeof text)) {
+        ui_label_fill(p->ui, text, TEXT_SMALL);
+    }
     ui_label_fill(p->ui, "union per rank", TEXT_SMALL);
     if (j && !j->too_many) {
         time_format(j->length_ns, length, sizeof length);

@@ -10,6 +10,8 @@
 
 enum { INSPECTOR_DP = 360, STRIP_DP = 138, SEARCH_DP = 420, MIN_WIDTH_DP = 1100, MIN_HEIGHT_DP = 640, WORKERS = 3 };
 
+static const int64_t PROGRESS_NS = 200000000; /* how often the diagnosis tells how far it is */
+
 const ui_text_style TEXT_TITLE = {FACE_SANS_MEDIUM, 13, UI_PLAIN, TEXT_LEFT};
 const ui_text_style TEXT_BODY = {FACE_SANS, 12, UI_PLAIN, TEXT_LEFT};
 const ui_text_style TEXT_SMALL = {FACE_SANS, 11.5F, UI_DIM, TEXT_LEFT};
@@ -137,7 +139,13 @@ int64_t panels_deadline_ns(const panels *p)
 {
     int64_t toast = p ? ui_deadline_ns(p->ui) : 0;
     int64_t strip = p ? p->strip_due_ns : 0;
-    return toast == 0 || (strip > 0 && strip < toast) ? strip : toast;
+    int64_t progress = p ? p->progress_due_ns : 0;
+    int64_t due = 0;
+    const int64_t all[] = {toast, strip, progress};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        due = all[i] > 0 && (due == 0 || all[i] < due) ? all[i] : due;
+    }
+    return due;
 }
 
 /* ---- going places ---- */
@@ -265,6 +273,7 @@ void panels_build(panels *p, session *s)
         }
     }
     ui_end(p->ui);
+    p->progress_due_ns = work_is_busy(&p->diagnosing) ? clock_now_ns() + PROGRESS_NS : 0;
     s->is_dirty = s->is_dirty || ui_is_restless(p->ui);
     s->frame.complete = s->frame.complete && panels_are_complete(p);
 }

@@ -13,20 +13,25 @@
 
 #define NO_FINDING SIZE_MAX
 
-/* How long things took: one window of every rank. */
+enum { STRIP_STEPS = 8 };
+
+/* How long things took: one window of every rank, or one a step. */
 typedef struct strip_job {
     store_file *file;
     rank_window *windows;
     rank_time *ranks;
     uint64_t n_events;
     bool is_step, too_many, failed;
-    int64_t step, t0_ns, t1_ns; /* what was wished for: a step, or a range */
-    int64_t length_ns;          /* of the range, or the step's on the rank where it is longest */
+    int64_t steps[STRIP_STEPS]; /* what was wished for: steps, summed up; or a range */
+    size_t n_steps;
+    int64_t t0_ns, t1_ns;
+    int64_t length_ns; /* of the range, or the steps' on the rank where they are longest */
 } strip_job;
 
 typedef struct diagnosis_job {
     store_file *file;
     unsigned n_threads;
+    collect_progress progress;
     diagnosis g;
     marey_status status;
     char error[256];
@@ -70,6 +75,7 @@ struct panels {
 
     strip_job *strip;        /* shown; NULL */
     rank_window strip_still; /* the range of the last frame; in a step, of its index */
+    int64_t progress_due_ns; /* the diagnosis says how far it is again; 0: none runs */
     int64_t strip_due_ns;    /* sums are begun then, if the view stays; 0: none are wanted */
     uint32_t classes;        /* bits of what was seen: the legend */
 

@@ -60,11 +60,10 @@ static void overview_press(pointer *p, session *s)
 
 /* ---- dragging ---- */
 
+/* In the step that was pressed on: beyond its edges time goes on. */
 static double plot_time_ns(const pointer *p, const session *s, double x)
 {
-    const rect *plot = &s->frame.plot;
-    double at = (x - (double)plot->x) / (double)plot->w;
-    return p->down_t0_ns + at * (p->down_t1_ns - p->down_t0_ns);
+    return p->down_time_ns + (x - p->down_x) / session_plot_w(s) * (p->down_t1_ns - p->down_t0_ns);
 }
 
 static void drag_pan(const pointer *p, session *s)
@@ -145,6 +144,7 @@ void pointer_press(pointer *p, session *s, bool shift)
     p->wants_range = shift;
     s->motion.length_ns = 0; /* the hand is on it: a passage under way stops here */
     scene_pick pick = scene_pick_at(s->scene, x, y);
+    p->down_time_ns = pick.time_ns;
     bool draggable = inside(&s->frame.plot, x, y) || inside(&s->frame.labels, x, y);
     if (s->view.show_help) {
         p->drag = DRAG_IGNORED;

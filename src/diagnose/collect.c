@@ -26,6 +26,7 @@ typedef struct shared {
     uint64_t *launch_from, *launch_to;
     size_t n_launches;
     cancel_flag *cancel;
+    collect_progress *progress;
 } shared;
 
 /* A device event of the block at hand. */
@@ -351,6 +352,9 @@ static void run_group(void *ctx)
             j->status = MAREY_CANCELLED;
             break;
         }
+        if (s->progress) {
+            atomic_fetch_add_explicit(&s->progress->done, 1, memory_order_relaxed);
+        }
         store_block_info b = store_block(s->f, j->info.blocks[i]);
         marey_status status =
             b.is_damaged ? MAREY_FORMAT : store_read_block(s->f, j->info.blocks[i], columns, &j->columns, &j->diag);
@@ -410,11 +414,24 @@ static int by_rank_and_name(const void *pa, const void *pb)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
+static void announce_blocks(const shared *s)
+{
+    unsigned n = 0;
+    for (uint32_t g = 0; s->progress && g < store_n_groups(s->f); g++) {
+        store_group_info info = store_group_at(s->f, g);
+        n += info.kind == GROUP_EVENTS ? info.n_blocks : 0;
+    }
+    if (s->progress) {
+        atomic_store_explicit(&s->progress->of, n, memory_order_relaxed);
+    }
+}
+
 static marey_status run_groups(shared *s, unsigned n_threads, diag *d)
 {
     size_t n_groups = store_n_groups(s->f);
     group_job *jobs = mem_calloc(n_groups + 1, sizeof *jobs);
     size_t n = 0;
+    announce_blocks(s);
     pool *p = n_threads > 1 ? pool_create(n_threads) : NULL;
     for (uint32_t g = 0; g < n_groups; g++) {
         store_group_info info = store_group_at(s->f, g);
@@ -445,11 +462,12 @@ static marey_status run_groups(shared *s, unsigned n_threads, diag *d)
     return status;
 }
 
-marey_status collect(store_file *f, unsigned jobs, cancel_flag *cancel, collected *out, diag *d)
+marey_status collect(store_file *f, unsigned jobs, cancel_flag *cancel, collect_progress *progress, collected *out,
+                     diag *d)
 {
     memset(out, 0, sizeof *out);
     collect_steps(store_model(f), out);
-    shared s = {.f = f, .out = out, .cancel = cancel};
+    shared s = {.f = f, .out = out, .cancel = cancel, .progress = progress};
     marey_status status = read_side(&s, d);
     if (status == MAREY_OK) {
         status = run_groups(&s, jobs ? jobs : thread_cores(), d);

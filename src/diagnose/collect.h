@@ -44,9 +44,15 @@ static inline rank_step *collected_cell(const collected *c, size_t rank, size_t 
     return &c->cells[rank * c->n_steps + step];
 }
 
-/** @param jobs  threads; 0: one per core. Errors: IO, FORMAT (nothing could be read), CANCELLED. Damaged blocks are
- * counted and passed over. */
-marey_status collect(store_file *f, unsigned jobs, cancel_flag *cancel, collected *out, diag *d);
+/* How far a pass over a file has come: blocks done, of how many. Written by workers, read by any thread. */
+typedef struct collect_progress {
+    atomic_uint done, of;
+} collect_progress;
+
+/** @param jobs  threads; 0: one per core. @param progress  may be NULL. Errors: IO, FORMAT (nothing could be read),
+ * CANCELLED. Damaged blocks are counted and passed over. */
+marey_status collect(store_file *f, unsigned jobs, cancel_flag *cancel, collect_progress *progress, collected *out,
+                     diag *d);
 void collected_free(collected *c);
 
 #endif

@@ -105,9 +105,10 @@ typedef enum comm_sort {
 
 typedef struct comm_query {
     int64_t t0_ns, t1_ns; /* operations that start in [t0, t1) */
-    uint32_t group;       /* whose operations are listed; COMM_BUSIEST: the one with the most time */
-    bool only_group;      /* links and ranks count that communicator only */
-    uint8_t sort;         /* comm_sort */
+    uint32_t group;  /* whose operations are listed; COMM_BUSIEST: the one with the most time whose collectives stay
+                        inside one pipeline stage (the others wait for where the pipeline ends), else of all */
+    bool only_group; /* links and ranks count that communicator only */
+    uint8_t sort;    /* comm_sort */
     bool descending;
 } comm_query;
 

@@ -199,6 +199,36 @@ static void put_in_order(ranked *list, size_t n, uint32_t *out)
     free(list);
 }
 
+static bool spans_stages(const comm_model *m, uint32_t group)
+{
+    const comm_group *k = &m->groups[group];
+    for (size_t i = k->first; i < (size_t)k->first + k->n; i++) {
+        const comm_operation *o = &m->operations[m->by_group[i]];
+        if (o->op == OP_SEND || o->n < 2) {
+            continue; /* to another stage and not waiting for it, or by itself */
+        }
+        for (uint32_t r = 1; r < o->n; r++) {
+            if (m->g->model->ranks[comm_member(m, o, r)->rank].stage !=
+                m->g->model->ranks[comm_member(m, o, 0)->rank].stage) {
+                return true;
+            }
+        }
+        return false; /* the same ranks every time */
+    }
+    return false;
+}
+
+static uint32_t busiest(const comm_model *m, const comm_sums *r)
+{
+    for (size_t i = 0; i < m->n_groups; i++) {
+        const comm_group_sum *k = &r->groups[r->group_order[i]];
+        if (k->transfer_ns + k->wait_ns > 0 && !spans_stages(m, r->group_order[i])) {
+            return r->group_order[i];
+        }
+    }
+    return m->n_groups > 0 ? r->group_order[0] : NO_ID;
+}
+
 /* Most rank-time first: transfer on all of its ranks, and wait. */
 static void order_groups(const comm_model *m, comm_sums *r)
 {
@@ -208,7 +238,7 @@ static void order_groups(const comm_model *m, comm_sums *r)
         list[i] = (ranked){(uint32_t)i, true, time, 0};
     }
     put_in_order(list, m->n_groups, r->group_order);
-    r->group = r->query.group < m->n_groups ? r->query.group : m->n_groups > 0 ? r->group_order[0] : NO_ID;
+    r->group = r->query.group < m->n_groups ? r->query.group : busiest(m, r);
 }
 
 static void sum_ranks(const comm_model *m, comm_sums *r)

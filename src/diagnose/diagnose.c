@@ -216,7 +216,7 @@ static marey_status find_outliers(diagnosis *g, store_file *f, cancel_flag *canc
 marey_status diagnose_run(store_file *f, const diagnose_options *options, diagnosis *out, diag *d)
 {
     *out = (diagnosis){.model = store_model(f)};
-    marey_status status = collect(f, options->jobs, options->cancel, &out->data, d);
+    marey_status status = collect(f, options->jobs, options->cancel, options->progress, &out->data, d);
     if (status != MAREY_OK) {
         diagnose_free(out);
         return status;

@@ -141,6 +141,7 @@ typedef struct diagnosis {
 typedef struct diagnose_options {
     unsigned jobs; /* 0: one per core */
     cancel_flag *cancel;
+    collect_progress *progress; /* of the pass over the events, most of the work; may be NULL */
 } diagnose_options;
 
 /** Errors: IO, FORMAT, CANCELLED. Cost: one pass over the events. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/heat.h"
 #include "scene/overlay.h"
 
 static const double MAD_LIMIT = 5;
@@ -235,16 +236,34 @@ static void pale_columns(scene *s, const instance *i, int64_t until_ns, draw_cel
     }
 }
 
+/* Of a collective's members on screen the one that came last; once the run's diagnosis is there, of all members. */
+static int64_t latest_start(scene *s, const instance *v, size_t n)
+{
+    int64_t latest = INT64_MIN;
+    for (size_t k = 0; k < n; k++) {
+        latest = v[k].e.start_ns > latest ? v[k].e.start_ns : latest;
+    }
+    const arrivals *all = s->heat ? &s->heat->arrivals : NULL;
+    if (all && all->n > 0) {
+        bool pending = false;
+        int64_t of_all = latest;
+        uint32_t rank = s->tree.rows[s->first_visible + v[0].row].rank;
+        uint32_t group = communicator_of(s, v[0].e.row, &pending);
+        if (arrivals_latest(s, all, rank, v[0].e.start_ns, group, &of_all)) {
+            latest = of_all > latest ? of_all : latest;
+        }
+    }
+    return latest;
+}
+
 /* Until the last member arrives nothing moves: that part of a collective is waiting. */
 static void draw_waits(scene *s, const instance_list *l)
 {
     for (size_t i = 0; i < l->n;) {
         size_t n = run_length(l, i);
-        int64_t latest = INT64_MIN;
-        for (size_t k = i; k < i + n; k++) {
-            latest = l->items[k].e.start_ns > latest ? l->items[k].e.start_ns : latest;
-        }
-        for (size_t k = i; n > 1 && l->items[i].e.klass == CLASS_COLLECTIVE && k < i + n; k++) {
+        bool collective = l->items[i].e.klass == CLASS_COLLECTIVE;
+        int64_t latest = collective ? latest_start(s, &l->items[i], n) : 0;
+        for (size_t k = i; collective && k < i + n; k++) {
             const instance *it = &l->items[k];
             draw_cell *cells = it->e.start_ns < latest ? row_strip_cells(s, s->first_visible + it->row) : NULL;
             if (cells) {

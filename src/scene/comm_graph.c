@@ -12,7 +12,8 @@ typedef struct node_place {
 } node_place;
 
 typedef struct graph_plan {
-    float pitch; /* px between nodes */
+    float pitch;   /* px between nodes */
+    float pitch_y; /* downwards: the same, or more where there is room */
     uint32_t n_blocks, block_columns, member_columns, member_rows;
     uint32_t *first; /* [n_blocks + 1] units */
 } graph_plan;
@@ -37,6 +38,17 @@ static void find_blocks(scene *s, const comm_units *u, graph_plan *p)
     p->first[p->n_blocks] = u->n;
 }
 
+/* Blocks as columns, one beside the other, so that what goes from stage to stage goes from left to right. @return
+ * false where that would squeeze the nodes */
+static bool plan_columns(const graph_plan *best, graph_plan *p, uint32_t most, rect r, float title)
+{
+    p->block_columns = p->n_blocks;
+    p->member_columns = 1;
+    p->member_rows = most;
+    p->pitch = plan_pitch(p, r, title);
+    return p->n_blocks > 1 && most > 1 && p->pitch >= 0.72F * best->pitch;
+}
+
 /* The arrangement that leaves most room between the nodes. */
 static graph_plan make_plan(scene *s, const comm_units *u, rect r, float title)
 {
@@ -58,7 +70,12 @@ static graph_plan make_plan(scene *s, const comm_units *u, rect r, float title)
             best = p.pitch > best.pitch * 1.02F ? p : best;
         }
     }
+    graph_plan columns = p;
+    best = plan_columns(&best, &columns, most, r, title) ? columns : best;
     best.pitch = fminf(best.pitch, px(s, 92));
+    float rows = (float)((best.n_blocks + best.block_columns - 1) / best.block_columns);
+    float room = (r.h - rows * title) / (rows * ((float)best.member_rows + 0.25F));
+    best.pitch_y = fminf(fmaxf(room, best.pitch), 1.6F * best.pitch);
     return best;
 }
 
@@ -76,19 +93,20 @@ static void place_block(scene *s, const comm_units *u, const graph_plan *p, uint
                         node_place *nodes)
 {
     float block_w = p->pitch * ((float)p->member_columns + 0.5F);
-    float block_h = p->pitch * ((float)p->member_rows + 0.25F) + title;
+    float block_h = p->pitch_y * ((float)p->member_rows + 0.25F) + title;
     float rows = (float)((p->n_blocks + p->block_columns - 1) / p->block_columns);
     float x = r.x + fmaxf((r.w - block_w * (float)p->block_columns) / 2, 0);
     float y = r.y + fmaxf((r.h - block_h * rows) / 2, 0);
     x += block_w * (float)(block % p->block_columns) + p->pitch * 0.25F;
     y += block_h * (float)(block / p->block_columns);
-    if (title > 0 && p->pitch * (float)p->member_columns >= px(s, 40)) {
+    float title_w = block_w - p->pitch * 0.1F;
+    if (title > 0 && title_w >= px(s, 40)) {
         char name[96] = "";
         uint32_t group = u->items[p->first[block]].block;
         if (group < s->tree.n_groups && u->cut <= CUT_HOSTS) {
             (void)snprintf(name, sizeof name, "%s", s->tree.groups[group].name);
         }
-        rect box = {x, y, p->pitch * (float)p->member_columns, title};
+        rect box = {x + (p->pitch * (float)p->member_columns - title_w) / 2, y, title_w, title};
         (void)put_text(s, LAYER_MARKS, FACE_SANS, 10.5, box, TEXT_CENTRE, s->t->dim, name);
     }
     for (uint32_t i = p->first[block]; i < p->first[block + 1]; i++) {
@@ -97,7 +115,7 @@ static void place_block(scene *s, const comm_units *u, const graph_plan *p, uint
         uint32_t column = k % p->member_columns;
         column = row % 2 == 1 ? p->member_columns - 1 - column : column; /* as the ox ploughs: neighbours stay close */
         nodes[i].x = x + p->pitch * ((float)column + 0.5F);
-        nodes[i].y = y + title + p->pitch * ((float)row + 0.5F);
+        nodes[i].y = y + title + p->pitch_y * ((float)row + 0.5F);
         nodes[i].radius = p->pitch * (float)(0.15 + 0.19 * radius_share(u, &u->items[i]));
     }
 }

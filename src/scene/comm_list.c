@@ -96,6 +96,22 @@ static size_t fitting_columns(const scene *s, float w, table_column *columns)
     return G_COLUMNS;
 }
 
+/* While nobody has chosen one, the one that is listed is in sight. Design px. */
+static double groups_scroll(scene *s, rect body, const table_column *columns, size_t n)
+{
+    const comm_view *c = s->comm_layout;
+    table_place t = table_begin(s, body, columns, n, c->model->n_groups, s->v.comm.groups_scroll_px);
+    size_t at = 0;
+    while (at < c->model->n_groups && c->sums->group_order[at] != c->sums->group) {
+        at++;
+    }
+    bool in_sight = at + 1 < t.end || at >= c->model->n_groups;
+    if (s->v.comm.group > 0 || s->v.comm.groups_scroll_px > 0 || in_sight) {
+        return s->v.comm.groups_scroll_px;
+    }
+    return ((double)at - 2) * (double)(t.row_h / s->m.s);
+}
+
 void comm_groups_draw(scene *s, rect r)
 {
     const comm_view *c = s->comm_layout;
@@ -104,7 +120,7 @@ void comm_groups_draw(scene *s, rect r)
     rect body = comm_heading(s, r, "Communicators", remark);
     table_column columns[G_COLUMNS];
     size_t n = fitting_columns(s, r.w, columns);
-    table_place t = table_begin(s, body, columns, n, c->model->n_groups, s->v.comm.groups_scroll_px);
+    table_place t = table_begin(s, body, columns, n, c->model->n_groups, groups_scroll(s, body, columns, n));
     remember_list(s, PANE_GROUPS, &t, c->model->n_groups);
     draw_push_clip(s->l, list_clip(s, &t));
     for (size_t i = t.first; i < t.end; i++) {

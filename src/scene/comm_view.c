@@ -112,6 +112,46 @@ static uint32_t find_selected_operation(scene *s, const comm_view *c)
     return NO_ID;
 }
 
+static uint32_t group_of_model(const comm_model *m, uint32_t id)
+{
+    for (uint32_t i = 0; id != NO_ID && i < m->n_groups; i++) {
+        if (m->groups[i].id == id) {
+            return i;
+        }
+    }
+    return COMM_BUSIEST;
+}
+
+static uint32_t group_of_link(const comm_model *m, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < m->n_links; i++) {
+        const comm_link *k = &m->links[i];
+        bool either = (k->from == from && k->to == to) || (k->from == to && k->to == from);
+        if (either && k->n > 0) {
+            return m->operations[m->items[k->first].operation].group;
+        }
+    }
+    return COMM_BUSIEST;
+}
+
+/* While none is chosen here: that of the event that is selected, or of the link that a finding names. */
+static uint32_t wanted_group(scene *s, const comm_view *c)
+{
+    const view_comm *v = &s->v.comm;
+    if (v->group > 0) {
+        return v->group - 1;
+    }
+    uint32_t found = COMM_BUSIEST;
+    if (c->model && s->has_selected) {
+        bool pending = false;
+        found = group_of_model(c->model, communicator_of(s, s->selected.row, &pending));
+    }
+    if (c->model && found == COMM_BUSIEST && v->hint[0] > 0 && v->hint[1] > 0) {
+        found = group_of_link(c->model, v->hint[0] - 1, v->hint[1] - 1);
+    }
+    return found;
+}
+
 /* A diagnosis that is there, or on its way, is not worked out twice. */
 static bool has_work(scene *s, comm_view *c)
 {
@@ -137,7 +177,7 @@ void comm_prepare(scene *s)
     }
     comm_query q = {.t0_ns = (int64_t)floor(s->v.t0_ns),
                     .t1_ns = (int64_t)ceil(s->v.t1_ns),
-                    .group = s->v.comm.group > 0 ? s->v.comm.group - 1 : COMM_BUSIEST,
+                    .group = wanted_group(s, c),
                     .only_group = s->v.comm.only_group,
                     .sort = s->v.comm.sort,
                     .descending = s->v.comm.descending};
@@ -149,6 +189,8 @@ void comm_prepare(scene *s)
     }
     c->selected_operation = c->sums ? find_selected_operation(s, c) : NO_ID;
 }
+
+enum { LIST_HEAD_DP = 66, LIST_ROW_DP = 22 };
 
 typedef struct comm_panels {
     rect graph, matrix, groups, list;
@@ -163,6 +205,10 @@ static comm_panels place_panels(const scene *s)
     float bottom = s->m.plot.y + s->m.plot.h;
     rect all = {s->m.pad, top, right_edge - s->m.pad, bottom - top - px(s, 4)};
     float upper = floorf(all.h * 0.56F);
+    /* Few operations leave the room to what is above them. */
+    float list = px(s, LIST_HEAD_DP) + px(s, LIST_ROW_DP) * (float)fmax(2, (double)s->comm_layout->sums->n_order);
+    bool are_many = s->model->n_ranks > 8; /* few devices need no more */
+    upper = are_many ? fmaxf(upper, fminf(all.h - list, floorf(all.h * 0.84F))) : upper;
     bool wide = all.w >= px(s, 1100);
     comm_panels p = {0};
     float square = fminf(upper, floorf((all.w - 2 * gap) * (wide ? 0.33F : 0.5F)));

@@ -45,7 +45,7 @@ static bool read_run(comm_work *w, char *error, size_t cap)
     diag_init(&d);
     diagnosis *g = &w->diagnosis;
     g->model = store_model(w->file);
-    marey_status status = collect(w->file, 0, &w->cancel, &g->data, &d);
+    marey_status status = collect(w->file, 0, &w->cancel, NULL, &g->data, &d);
     if (status == MAREY_OK) {
         for (size_t i = 0; i < g->model->n_ranks; i++) {
             int64_t residual = g->model->ranks[i].clock_residual_ns;

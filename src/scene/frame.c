@@ -265,6 +265,9 @@ static facts status_middle(const scene *s)
     if (s->v.layout == LAYOUT_MAREY) {
         count_format(s->frame.n_bands, bands, sizeof bands);
         add_fact(&f, "%s bands, %zu outlier%s kept", bands, s->frame.n_outliers, s->frame.n_outliers == 1 ? "" : "s");
+        if (!s->src.events) {
+            add_fact(&f, "zoom in for waits and names");
+        }
         char steps[128];
         overlay_status(s, steps, sizeof steps);
         if (steps[0]) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "scene/line_data.h"
+#include "scene/steps.h"
 
 static const double UNKNOWN = (double)NAN;
 static const double MARKED_SEVERITY = 0.3; /* below, a finding describes the run and blames nobody */
@@ -53,6 +54,7 @@ void heat_of_rank(const diagnosis *g, size_t rank, step_range steps, double out[
         breakdown b = breakdown_of(cell);
         sum.step_ns += b.step_ns;
         sum.busy_ns += b.busy_ns;
+        sum.compute_ns += b.compute_ns;
         sum.exposed_communication_ns += b.exposed_communication_ns;
         sum.idle_ns += b.idle_ns;
         wait += b.step_ns > 0 ? cell->wait_ns + cell->p2p_wait_ns : 0;
@@ -62,9 +64,8 @@ void heat_of_rank(const diagnosis *g, size_t rank, step_range steps, double out[
     out[HEAT_EXPOSED] = (double)sum.exposed_communication_ns / step;
     out[HEAT_WAIT] = (double)wait / step;
     out[HEAT_IDLE] = (double)sum.idle_ns / step;
-    bool voted = g->vote_chances && g->vote_chances[rank] > 0;
-    out[HEAT_LATE] = voted ? (double)g->last_votes[rank] / g->vote_chances[rank] : UNKNOWN;
-    out[HEAT_FLOPS] = out[HEAT_MFU] = out[HEAT_MEMORY] = UNKNOWN;
+    out[HEAT_COMPUTE] = (double)sum.compute_ns / step;
+    out[HEAT_LATE] = out[HEAT_FLOPS] = out[HEAT_MFU] = out[HEAT_MEMORY] = UNKNOWN;
 }
 
 heat_scale heat_scale_of(const double *values, size_t n, size_t stride, bool is_share)
@@ -120,9 +121,14 @@ static double peak_memory(const scene *s, uint32_t rank)
     return most;
 }
 
-/* What is no number of steps. */
+/* What is no number of steps: as stated, and who comes last. */
 static double stated_value(const scene *s, uint32_t rank, heat_column c)
 {
+    if (c == HEAT_LATE) {
+        const heat_view *h = s->heat;
+        bool voted = h->late_chances && h->late_chances[rank] > 0;
+        return voted ? (double)h->late_votes[rank] / h->late_chances[rank] : UNKNOWN;
+    }
     const stated_metrics *m = s->heat->metrics ? &s->heat->metrics[rank] : NULL;
     if (c == HEAT_MEMORY) {
         return m && !isnan(m->peak_memory) ? m->peak_memory : peak_memory(s, rank);
@@ -185,13 +191,45 @@ static void find_marks(scene *s, heat_view *h)
     }
 }
 
+/* A collective that spans stages waits for where the pipeline ends, every time: that says nothing about a rank. */
+static bool is_of_one_stage(const diagnosis *g, const coll_instance *c)
+{
+    const comm_event *e = &g->data.comm[c->first];
+    for (uint32_t k = 1; k < c->n; k++) {
+        if (g->model->ranks[e[k].rank].stage != g->model->ranks[e[0].rank].stage) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void count_late(heat_view *h, size_t n_ranks)
+{
+    enum { MIN_VOTERS = 3 };
+    const diagnosis *g = h->diagnosis;
+    h->late_votes = mem_realloc_array(h->late_votes, n_ranks + 1, sizeof *h->late_votes);
+    h->late_chances = mem_realloc_array(h->late_chances, n_ranks + 1, sizeof *h->late_chances);
+    memset(h->late_votes, 0, (n_ranks + 1) * sizeof *h->late_votes);
+    memset(h->late_chances, 0, (n_ranks + 1) * sizeof *h->late_chances);
+    for (size_t i = 0; i < g->n_instances; i++) {
+        const coll_instance *c = &g->instances[i];
+        if (c->n < MIN_VOTERS || !is_of_one_stage(g, c)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < c->n; k++) {
+            h->late_chances[g->data.comm[c->first + k].rank]++;
+        }
+        h->late_votes[c->last_rank]++;
+    }
+}
+
 static void sum_all(scene *s, heat_view *h)
 {
     size_t n = s->model->n_ranks;
     h->values = mem_realloc_array(h->values, (n + 1) * HEAT_COLUMNS, sizeof *h->values);
     for (uint32_t r = 0; r < n; r++) {
         heat_of_rank(h->diagnosis, r, h->steps, &h->values[(size_t)r * HEAT_COLUMNS]);
-        for (int c = HEAT_FLOPS; c < HEAT_COLUMNS; c++) {
+        for (int c = HEAT_LATE; c < HEAT_COLUMNS; c++) {
             h->values[(size_t)r * HEAT_COLUMNS + (size_t)c] = stated_value(s, r, (heat_column)c);
         }
     }
@@ -204,7 +242,7 @@ static void choose_columns(scene *s, heat_view *h)
 {
     h->n_columns = 0;
     for (int c = 0; c < HEAT_COLUMNS; c++) {
-        h->has[c] = c < HEAT_FLOPS;
+        h->has[c] = c < HEAT_LATE;
         for (uint32_t r = 0; r < s->model->n_ranks && !h->has[c]; r++) {
             h->has[c] = !isnan(stated_value(s, r, (heat_column)c));
         }
@@ -237,6 +275,9 @@ static void take_diagnosis(scene *s, heat_view *h)
     h->serial++;
     find_steps(h);
     find_marks(s, h);
+    count_late(h, s->model->n_ranks);
+    choose_columns(s, h);
+    arrivals_update(&h->arrivals, g);
     h->steps = (step_range){SIZE_MAX, SIZE_MAX};
 }
 
@@ -274,11 +315,16 @@ void heat_prepare(scene *s)
         take_metrics(s, h);
         s->frame.complete = s->frame.complete && !h->is_due;
     }
-    if (!h->diagnosis || !shown) {
+}
+
+void heat_sum_up(scene *s)
+{
+    heat_view *h = s->heat;
+    if (!h || !h->diagnosis || !h->is_shown) {
         return;
     }
-    step_range steps =
-        heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.t0_ns, s->v.t1_ns);
+    double t1 = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1_ns : s->v.t1_ns; /* steps side by side */
+    step_range steps = heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.t0_ns, t1);
     if (steps.first != h->steps.first || steps.end != h->steps.end) {
         h->steps = steps;
         sum_all(s, h);
@@ -328,7 +374,7 @@ int64_t heat_order_key(const scene *s, uint32_t rank)
     heat_of_rank(h->diagnosis, rank, steps, values);
     heat_column c = s->v.sort_column;
     double v = c == HEAT_MEMORY || c == HEAT_FLOPS ? stated_value(s, rank, c)
-               : c == HEAT_MFU                     ? 1e12 * stated_value(s, rank, c)
+               : c >= HEAT_LATE                    ? 1e12 * stated_value(s, rank, c)
                                                    : 1e12 * values[c];
     if (isnan(v)) {
         return INT64_MAX; /* last, whichever way */
@@ -387,7 +433,8 @@ const finding *heat_finding(const scene *s, const scene_row *row)
 
 const char *heat_column_name(heat_column c)
 {
-    static const char *const names[HEAT_COLUMNS] = {"busy", "exp", "wait", "idle", "late", "flop", "MFU", "mem"};
+    static const char *const names[HEAT_COLUMNS] = {"busy", "calc", "exp", "wait", "idle",
+                                                    "late", "flop", "MFU", "mem"};
     return names[c];
 }
 
@@ -428,6 +475,9 @@ void heat_free(heat_view **ph)
         free(h->step_start_ns);
         free(h->step_end_ns);
         free(h->rank_finding);
+        free(h->late_votes);
+        free(h->late_chances);
+        arrivals_deinit(&h->arrivals);
         free(h->stage_finding);
         free(h);
         *ph = NULL;

@@ -11,6 +11,7 @@
 #define MAREY_SCENE_HEAT_H
 
 #include "diagnose/diagnose.h"
+#include "scene/arrivals.h"
 #include "scene/insight.h"
 #include "scene/internal.h"
 
@@ -38,7 +39,10 @@ typedef struct heat_view {
     double *values; /* [n_ranks * HEAT_COLUMNS]; NaN: unknown */
     heat_scale scales[HEAT_COLUMNS];
     int64_t *step_start_ns,
-        *step_end_ns; /* [n_steps] extent of each step over all ranks; end <= start: nobody has it */
+        *step_end_ns;  /* [n_steps] extent of each step over all ranks; end <= start: nobody has it */
+    arrivals arrivals; /* of collectives: who came last */
+    /* Collectives of three ranks or more of one stage: in how many a rank came last, of how many. */
+    uint32_t *late_votes, *late_chances; /* [n_ranks] */
     /* the findings to be marked */
     uint32_t *rank_finding;  /* [n_ranks] the most severe one that names the rank; NO_ID */
     uint32_t *stage_finding; /* [n_stages] that names the stage */
@@ -57,6 +61,8 @@ rgba heat_colour(const theme *t, double place);
 
 /** Before the layout of a frame: are cells shown, and which? */
 void heat_prepare(scene *s);
+/** The sums of the steps in view, once it is known how many of them stand side by side. */
+void heat_sum_up(scene *s);
 /** Keys that sort ranks by the view's column over the view's sorting window: the smallest first. */
 int64_t heat_order_key(const scene *s, uint32_t rank);
 /** Changes when the order of ranks has to be made anew; 0: the view sorts by something else. */

@@ -9,15 +9,17 @@ enum { PITCH_DP = 26, CELL_W_DP = 18, CELL_H_DP = 16, GAP_DP = 10, WRAP = 78 };
 static const double CELL_ROW_DP = 6; /* lower rows share cells */
 static const float SLOT_DP = 4;      /* height of a shared cell */
 
-static const char *const commands[HEAT_COLUMNS] = {"sort-busy", "sort-exposed", "sort-wait", "sort-idle",
-                                                   "sort-late", "sort-flops",   "sort-mfu",  "sort-memory"};
+static const char *const commands[HEAT_COLUMNS] = {"sort-busy",  "sort-compute", "sort-exposed",
+                                                   "sort-wait",  "sort-idle",    "sort-late",
+                                                   "sort-flops", "sort-mfu",     "sort-memory"};
 
 static const char *const meanings[HEAT_COLUMNS] = {
     "Something runs on the device: the union, as a share of the step.",
+    "Computation runs: the union, as a share of the step.",
     "Exposed communication: it runs and nothing computes; the union, as a share of the step.",
     "Waiting inside collectives and transfers: what each took longer than its shortest member. A sum over calls.",
     "Nothing runs on the device: a share of the step.",
-    "Of its collectives of three ranks or more, those in which this rank came last. Of the whole run.",
+    "Of its collectives of three ranks or more inside one stage, those in which this rank came last. Of the whole run.",
     "Floating point operations per second, as the input states: a mean where it states several. Of the whole run.",
     "The same over the device's peak, as the input states. Of the whole run.",
     "The peak memory that the input states, else the highest sample of the memory counters. Of the whole run.",

@@ -262,7 +262,8 @@ static bool put_block_label(scene *s, const instance *k, marey_level level, rect
     }
     float width = width_of(s, FACE_SANS_MEDIUM, 11, text);
     bool covered = !shows_class(s, &s->tree.rows[row], x0 + 1, fminf(box.x + width, x1), k->e.klass);
-    if ((box.w < px(s, 64) && width > box.w) || covered) {
+    bool has_parts = strpbrk(text, "_/.:- ") != NULL; /* else its middle is no place to cut it */
+    if (((box.w < px(s, 64) || !has_parts) && width > box.w) || covered) {
         return false;
     }
     rgba c = label_colour_on(s, k->e.klass, cells ? &cells[at] : NULL);

@@ -172,6 +172,7 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     place_rows(s);
     lines_prepare(s);
     bool in_columns = columns_prepare(s);
+    heat_sum_up(s);
     sources_begin(s);
     rasters_begin(s);
     comm_begin(s);

@@ -26,10 +26,12 @@ typedef enum view_order { ORDER_RANK, ORDER_BUSY, ORDER_NAME, ORDER_HEAT } view_
 /* Columns of cells beside the rows of the Marey layout, in their order. Shares are of the step. */
 typedef enum heat_column {
     HEAT_BUSY,    /* something runs on the device: a union */
+    HEAT_COMPUTE, /* computation runs: a union */
     HEAT_EXPOSED, /* communication while nothing computes: a union */
     HEAT_WAIT,    /* inside collectives and transfers, beyond the shortest member: a sum */
     HEAT_IDLE,    /* nothing runs: a union */
-    HEAT_LATE,    /* of the collectives of three ranks or more: in how many this rank came last; of the whole run */
+    HEAT_LATE,    /* of the collectives of three ranks or more inside one stage: in how many this rank came last; of the
+                     run */
     HEAT_FLOPS,   /* FLOP/s as the input states, mean over what it states of the rank */
     HEAT_MFU,     /* the same over the device's peak, as the input states */
     HEAT_MEMORY,  /* bytes: the peak that the input states, or the highest sample of the rank's memory counters */
@@ -43,6 +45,7 @@ typedef enum comm_pane { PANE_LIST, PANE_GROUPS, PANE_MATRIX, COMM_PANES } comm_
 typedef struct view_comm {
     uint32_t group;     /* communicator, counted from 1; 0: the one with the most time */
     uint32_t operation; /* of the list, counted from 1; 0: none */
+    uint32_t hint[2];   /* ranks (index + 1) of a slow link: its communicator is shown while none is chosen; 0: none */
     uint32_t from, to;  /* cell of the matrix: places in its order, counted from 1; 0: none */
     double groups_scroll_px, list_scroll_px;
     uint8_t measure; /* comm_measure */

@@ -52,6 +52,23 @@ void ui_label_fill(ui *u, const char *text, ui_text_style style)
     ui_pop(u);
 }
 
+/* The end of the word at i, or of a part of it: a long name may be broken after what joins its parts, so that it does
+ * not leave the line before it half empty. */
+static size_t piece_end(const char *text, size_t n, size_t i)
+{
+    enum { LONG_WORD = 20 };
+    size_t end = i;
+    while (end < n && text[end] != ' ') {
+        end++;
+    }
+    for (size_t k = i; end - i > LONG_WORD && k + 1 < end; k++) {
+        if (k > i && strchr("_:/.-", text[k]) && !strchr("_:/.-", text[k + 1])) {
+            return k + 1;
+        }
+    }
+    return end;
+}
+
 /* The longest run of words from `at` that fits, at least one. @return its end */
 static size_t line_end(ui *u, const char *text, size_t n, size_t at, float room, ui_text_style style)
 {
@@ -61,9 +78,7 @@ static size_t line_end(ui *u, const char *text, size_t n, size_t at, float room,
         while (i < n && text[i] == ' ') {
             i++;
         }
-        while (i < n && text[i] != ' ') {
-            i++;
-        }
+        i = piece_end(text, n, i);
         if (end > at && text_width(u->text, style.face, size, text + at, i - at) > room) {
             break;
         }

@@ -8,7 +8,8 @@
  * - I and B take the panels away and bring them back, pixel for pixel; a narrow window has none; without panels the
  *   picture is what it was before there were any.
  * - What lies under a panel does not see the pointer.
- * - In a window the sums of time per rank begin when the view is still; a step in view is named.
+ * - In a window the sums of time per rank begin when the view is still; a step in view is named, and so are several
+ * side by side, which are summed up, and those that a range meets.
  */
 #include "cm.h"
 
@@ -238,6 +239,25 @@ static void test_covers(void **state)
     assert_false(panels_cover(f->s->panels, 700, 300));
 }
 
+static void test_steps_are_named(void **state)
+{
+    fixture *f = *state;
+    assert_true(tells(f, "label \"steps 0\xE2\x80\x93"
+                         "2\""));
+    run(f, "step-one");
+    assert_true(tells(f, "label \"Time in step "));
+    run(f, "step-columns");
+    assert_int_equal(f->s->frame.n_columns, 3);
+    assert_true(tells(f, "label \"Time in steps 0\xE2\x80\x93"
+                         "2\""));
+    run(f, "step-overlaid");
+    assert_true(tells(f, "label \"Time in step 0\""));
+    run(f, "step-next");
+    assert_true(tells(f, "label \"Time in step 1\"") && f->s->view.steps_mode == STEPS_OVERLAID);
+    run(f, "whole-run");
+    assert_true(tells(f, "label \"Time in view\"") && f->s->view.steps_mode == STEPS_RUN);
+}
+
 static void nothing(void *ctx)
 {
     (void)ctx;
@@ -271,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_selected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_switches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_covers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_steps_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sums_wait_for_a_still_view, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

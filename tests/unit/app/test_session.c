@@ -3,7 +3,8 @@
  *
  * - A frame becomes complete; the same view gives the same draw list again.
  * - Zooming keeps the time under the pointer, with motion at its end; steps during a motion add up.
- * - A drag keeps the time under the pointer; less than 4 px is a click. Shift and a drag select a range that F fits.
+ * - A drag keeps the time under the pointer; less than 4 px is a click. Shift and a drag select a range that F fits;
+ * where steps stand side by side it lies in the step that was pressed on.
  * - The overview is grabbed where it is pressed. Rows scroll within their content; zooming rows keeps what is under the
  * pointer.
  * - The next and the previous event visit a track's events in order, each once, and end at its ends.
@@ -197,6 +198,34 @@ static void range_is_selected_and_fitted(void **state)
     press_key(f, "Z", 0);
 }
 
+static void a_range_lies_in_its_column(void **state)
+{
+    fixture *f = *state;
+    press_key(f, "2", 0);
+    build(f);
+    assert_int_equal(f->s->frame.n_columns, 2);
+    const scene_step *steps;
+    assert_int_equal(scene_steps(f->s->scene, &steps), 2);
+    double w = session_plot_w(f->s);
+    double span = f->s->view.t1_ns - f->s->view.t0_ns;
+    double shift = (double)(steps[1].start_ns - steps[0].start_ns);
+    for (int k = 0; k < 2; k++) {
+        double left = (double)f->s->frame.plot.x + k * (double)f->s->frame.column_w;
+        move(f, left + floor(0.6 * w), plot_y(f, 0.5));
+        pointer_press(&f->p, f->s, true);
+        move(f, left + floor(0.2 * w), plot_y(f, 0.5));
+        pointer_release(&f->p, f->s, 1);
+        double from = f->s->view.t0_ns + k * shift + floor(0.2 * w) / w * span;
+        double to = f->s->view.t0_ns + k * shift + floor(0.6 * w) / w * span;
+        assert_true(fabs((double)f->s->view.selection_t0_ns - from) < 2);
+        assert_true(fabs((double)f->s->view.selection_t1_ns - to) < 2);
+        build(f);
+    }
+    press_key(f, "Escape", 0);
+    press_key(f, "Z", 0);
+    build(f);
+}
+
 static void overview_is_grabbed(void **state)
 {
     fixture *f = *state;
@@ -372,6 +401,7 @@ int main(void)
         cmocka_unit_test(motion_adds_up),
         cmocka_unit_test(drag_keeps_the_point),
         cmocka_unit_test(range_is_selected_and_fitted),
+        cmocka_unit_test(a_range_lies_in_its_column),
         cmocka_unit_test(overview_is_grabbed),
         cmocka_unit_test(rows_scroll_and_zoom),
         cmocka_unit_test(clicks_select_and_fit),

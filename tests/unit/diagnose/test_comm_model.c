@@ -183,6 +183,37 @@ static void transfers_have_their_link(void **state)
     end(&k);
 }
 
+/* It waits most, but for where the pipeline ends. */
+static void across_stages_is_not_listed_first(void **state)
+{
+    (void)state;
+    made k;
+    begin(&k);
+    for (int i = 0; i < RANKS; i++) {
+        k.ranks[i].stage = i / 4;
+    }
+    for (uint32_t r = 0; r < RANKS; r++) {
+        put(&k, OP_ALLREDUCE, 1, 0, r, r < 4 ? 0 : 90, 100, 4);
+        if (r < 4) {
+            put(&k, OP_ALLREDUCE, 0, 0, r, 200, 210, 1000);
+        }
+    }
+    match(&k);
+    comm_query q = whole();
+    comm_sums *r = comm_sum_up(&k.m, &q, NULL);
+    assert_non_null(r);
+    assert_int_equal(k.m.groups[r->group_order[0]].id, 1);
+    assert_int_equal(k.m.groups[r->group].id, 0);
+    comm_sums_free(&r);
+    for (int i = 0; i < RANKS; i++) {
+        k.ranks[i].stage = 0;
+    }
+    r = comm_sum_up(&k.m, &q, NULL);
+    assert_int_equal(k.m.groups[r->group].id, 1);
+    comm_sums_free(&r);
+    end(&k);
+}
+
 static void windows_are_half_open(void **state)
 {
     (void)state;
@@ -314,6 +345,7 @@ int main(void)
         cmocka_unit_test(one_late_rank),
         cmocka_unit_test(bandwidth_of_eight),
         cmocka_unit_test(transfers_have_their_link),
+        cmocka_unit_test(across_stages_is_not_listed_first),
         cmocka_unit_test(windows_are_half_open),
         cmocka_unit_test(outliers_by_tukey),
         cmocka_unit_test(lists_sort_both_ways),

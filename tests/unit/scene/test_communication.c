@@ -83,6 +83,55 @@ static void all_parts_are_there(void **state)
     close_run(&g, &c);
 }
 
+/* While nobody has chosen a communicator: that of the selected event, or of the link that a finding names. */
+static void what_is_looked_at_is_shown(void **state)
+{
+    (void)state;
+    stage g;
+    comm_run c;
+    open_two(&g, &c);
+    g.view.comm.group = 0;
+    assert_true(stage_settle(&g) > 0);
+    const comm_view *v = layout_of(&g);
+    uint32_t busiest = v->sums->group;
+    assert_int_equal(v->sums->group_order[0], busiest);
+    const comm_model *m = v->model;
+    uint32_t other = m->groups[busiest].id == 0 ? 1 : 0;
+    for (uint64_t row = 0; row < c.r.n; row++) {
+        store_event_info e;
+        assert_int_equal(store_read_event(g.file, row, &e, NULL), MAREY_OK);
+        if (e.klass == CLASS_COLLECTIVE && c.r.m.lanes[c.r.m.tracks[e.track].lane].rank / 4 == other) {
+            g.view.selected_row = row;
+        }
+    }
+    assert_true(stage_settle(&g) > 0);
+    assert_int_equal(layout_of(&g)->model->groups[layout_of(&g)->sums->group].id, other);
+    g.view.selected_row = UINT64_MAX;
+    g.view.comm.hint[0] = 3; /* ranks 2 and 6 */
+    g.view.comm.hint[1] = 7;
+    assert_true(stage_settle(&g) > 0);
+    assert_int_equal(layout_of(&g)->model->groups[layout_of(&g)->sums->group].id, 4);
+    close_run(&g, &c);
+}
+
+/* What goes from stage to stage goes from left to right. */
+static void stages_are_columns(void **state)
+{
+    (void)state;
+    stage g;
+    comm_run c;
+    open_two(&g, &c);
+    double at[8][2];
+    for (uint32_t r = 0; r < 8; r++) {
+        assert_true(area_of(&g, HIT_NODE, r, at[r]));
+    }
+    for (uint32_t r = 0; r < 8; r++) {
+        assert_true(fabs(at[r][0] - at[r / 4 * 4][0]) < 1 && fabs(at[r][1] - at[r % 4][1]) < 1);
+    }
+    assert_true(at[4][0] > at[0][0] && at[1][1] > at[0][1]);
+    close_run(&g, &c);
+}
+
 static store_event_info event_at(const stage *g, uint64_t row)
 {
     store_event_info e;
@@ -284,6 +333,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_parts_are_there),
+        cmocka_unit_test(what_is_looked_at_is_shown),
+        cmocka_unit_test(stages_are_columns),
         cmocka_unit_test(operations_lead_to_the_last),
         cmocka_unit_test(outliers_lead_to_the_sender),
         cmocka_unit_test(keys_reach_everything),

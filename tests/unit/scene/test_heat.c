@@ -92,14 +92,17 @@ static void values_are_the_diagnosis(void **state)
         int64_t busy = 0;
         int64_t all = 0;
         int64_t wait = 0;
+        int64_t compute = 0;
         for (size_t i = 0; i < d.data.n_steps; i++) {
             const rank_step *c = collected_cell(&d.data, k, i);
             busy += breakdown_of(c).busy_ns;
+            compute += breakdown_of(c).compute_ns;
             all += c->end_ns - c->start_ns;
             wait += c->wait_ns + c->p2p_wait_ns;
         }
         const double *v = &h->values[k * HEAT_COLUMNS];
         assert_true(fabs(v[HEAT_BUSY] - (double)busy / (double)all) < 1e-12);
+        assert_true(fabs(v[HEAT_COMPUTE] - (double)compute / (double)all) < 1e-12);
         assert_true(fabs(v[HEAT_IDLE] - (double)(all - busy) / (double)all) < 1e-12);
         assert_true(fabs(v[HEAT_WAIT] - (double)wait / (double)all) < 1e-12);
     }
