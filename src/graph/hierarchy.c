@@ -210,7 +210,7 @@ static void order_scope(hierarchy_work *h, const uint32_t *nodes, size_t n)
     }
 }
 
-static marey_status infer_scope(hierarchy_work *h, uint32_t scope, const uint32_t *nodes, size_t n)
+static marey_status infer_scope(hierarchy_work *h, uint32_t scope, const uint32_t *nodes, size_t n, bool by_weights)
 {
     order_scope(h, nodes, n);
     h->n_starts = 0;
@@ -218,6 +218,8 @@ static marey_status infer_scope(hierarchy_work *h, uint32_t scope, const uint32_
     VEC_PUSH(h->starts, h->n_starts, h->cap_starts, ((run_start){0, scope}));
     push_stretch(h, 0, 1, (uint32_t)n, 0);
     h->todo[h->n_todo - 1].own = true;
+    bool named = by_weights && hierarchy_by_weights(h, scope);
+    h->n_todo = named ? 0 : h->n_todo;
     marey_status status = part_all(h);
     for (size_t i = 0; i < n; i++) {
         h->place[nodes[i]] = GRAPH_NONE;
@@ -346,6 +348,22 @@ static void leave_poor_scopes(graph *g)
     free(up);
 }
 
+/* Scopes from .. to with more than `least` operators of their own. */
+static marey_status infer_scopes(hierarchy_work *h, size_t from, size_t to, size_t least, bool by_weights)
+{
+    uint32_t *first = mem_calloc(h->g->n_scopes + 2, sizeof *first), *nodes = group_by_scope(h->g, first);
+    marey_status status = MAREY_OK;
+    for (size_t s = from; s < to && status == MAREY_OK; s++) {
+        size_t n = first[s + 1] - first[s];
+        if (n > least) {
+            status = infer_scope(h, (uint32_t)s, nodes + first[s], n, by_weights);
+        }
+    }
+    free(first);
+    free(nodes);
+    return status;
+}
+
 marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
 {
     hierarchy_work h = {.g = g, .strings = strings, .cancel = cancel, .cap_scopes = g->n_scopes};
@@ -359,13 +377,9 @@ marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
     h.label = mem_alloc((g->n_nodes + 1) * sizeof *h.label);
     h.cut = mem_alloc((g->n_nodes + 2) * sizeof *h.cut);
     memset(h.place, 0xFF, (g->n_nodes + 1) * sizeof *h.place);
-    uint32_t *first = mem_calloc(g->n_scopes + 2, sizeof *first), *nodes = group_by_scope(g, first);
-    marey_status status = MAREY_OK;
-    for (uint32_t s = 0; s < n_stated && status == MAREY_OK; s++) {
-        size_t n = first[s + 1] - first[s];
-        if (n > least) {
-            status = infer_scope(&h, s, nodes + first[s], n);
-        }
+    marey_status status = infer_scopes(&h, 0, n_stated, least, least == HIERARCHY_SMALL);
+    if (status == MAREY_OK && least == HIERARCHY_SMALL) { /* what weights named may be large still */
+        status = infer_scopes(&h, n_stated, g->n_scopes, 2 * HIERARCHY_SMALL, false);
     }
     if (status == MAREY_OK && g->n_scopes > n_stated) {
         follow_callers(&h, n_stated);
@@ -373,7 +387,7 @@ marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
             renumber(g);
         }
     }
-    void *owned[] = {h.order, h.place, h.label, h.cut, h.starts, h.todo, first, nodes};
+    void *owned[] = {h.order, h.place, h.label, h.cut, h.starts, h.todo};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }

@@ -131,6 +131,58 @@ static void a_huge_stated_scope_is_parted(void **state)
     graph_deinit(&g);
 }
 
+/* Weights called "h.<i>.mlp.fc.weight": the operators between two weights go where both lie, the residual sum ends its
+ * layer, and what repeats stacks under its own name. */
+static void names_of_weights_make_scopes(void **state)
+{
+    (void)state;
+    graph_builder *b = graph_builder_create(NULL, 0);
+    uint32_t x = gen_node(b, 0, "embed", "Gather"), ids = gen_data(b, 0, "ids", GRAPH_INPUT);
+    graph_builder_edge(b, ids, 0, x, 0, 0);
+    static const char *const parts[] = {"norm", "mlp.fc", "mlp.proj"};
+    for (unsigned layer = 0; layer < 12; layer++) {
+        uint32_t before = x;
+        for (unsigned k = 0; k < 3; k++) {
+            char name[64];
+            (void)snprintf(name, sizeof name, "h.%u.%s.weight", layer, parts[k]);
+            uint32_t weight = gen_data(b, 0, name, GRAPH_PARAMETER), v = gen_node(b, 0, "", k ? "MatMul" : "Norm");
+            graph_builder_edge(b, x, 0, v, 0, 0);
+            graph_builder_edge(b, weight, 0, v, 1, 0);
+            x = v;
+            if (k == 1) {
+                x = gen_node(b, 0, "", "Gelu");
+                graph_builder_edge(b, v, 0, x, 0, 0);
+            }
+        }
+        uint32_t sum = gen_node(b, 0, "", "Add");
+        graph_builder_edge(b, x, 0, sum, 0, 0);
+        graph_builder_edge(b, before, 0, sum, 1, 0);
+        x = sum;
+    }
+    uint32_t weight = gen_data(b, 0, "ln_f.weight", GRAPH_PARAMETER), last = gen_node(b, 0, "", "Norm");
+    graph_builder_edge(b, x, 0, last, 0, 0);
+    graph_builder_edge(b, weight, 0, last, 1, 0);
+    graph g;
+    gen_finish(&b, true, &g);
+    strbuf path = {0};
+    for (size_t i = 0; i < g.n_nodes; i++) {
+        if (strcmp(graph_string(&g, g.node_op[i]), "Gelu") == 0) {
+            strbuf_clear(&path);
+            graph_scope_path(&g, g.node_scope[i], &path);
+            break;
+        }
+    }
+    assert_string_equal(path.s, "h/0/mlp");
+    strbuf_deinit(&path);
+    graph_plan *p = make(&g);
+    const plan_family *f = &p->families[largest_family(p)];
+    assert_int_equal(f->n_members, 12);
+    assert_int_equal(f->size, 5);
+    assert_string_equal(plan_label(p, f->stack), "0-11");
+    graph_plan_destroy(&p);
+    graph_deinit(&g);
+}
+
 /* The body of a call goes where the call goes. */
 static void bodies_follow_their_callers(void **state)
 {
@@ -189,9 +241,13 @@ static void random_graphs_survive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_a_flat_transformer_stack), cmocka_unit_test(nothing_is_inferred_unasked),
-        cmocka_unit_test(a_chain_becomes_sections),           cmocka_unit_test(a_huge_stated_scope_is_parted),
-        cmocka_unit_test(bodies_follow_their_callers),        cmocka_unit_test(random_graphs_survive),
+        cmocka_unit_test(layers_of_a_flat_transformer_stack),
+        cmocka_unit_test(nothing_is_inferred_unasked),
+        cmocka_unit_test(a_chain_becomes_sections),
+        cmocka_unit_test(a_huge_stated_scope_is_parted),
+        cmocka_unit_test(names_of_weights_make_scopes),
+        cmocka_unit_test(bodies_follow_their_callers),
+        cmocka_unit_test(random_graphs_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
