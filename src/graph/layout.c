@@ -22,6 +22,11 @@ static void size_by_label(const graph_plan *p, uint32_t element, float *w, float
     *h = p->elements[element].n_children > 0 ? 44 : 36;
 }
 
+static bool by_stage(const layout_build *b)
+{
+    return b->o->by_stage && b->p->g->n_stages > 0 && b->v->items[0].n_children > 0;
+}
+
 /* Sizes of what is closed; open modules get theirs when they are laid out. */
 static void size_items(layout_build *b)
 {
@@ -40,7 +45,7 @@ static void size_items(layout_build *b)
     }
 }
 
-static void reserve_module(layout_build *b, uint32_t n, uint32_t n_lines)
+void layout_reserve(layout_build *b, uint32_t n, uint32_t n_lines)
 {
     VEC_RESERVE(b->su, b->cap_su, n + 1U);
     VEC_RESERVE(b->sv, b->cap_sv, n + 1U);
@@ -54,10 +59,10 @@ static void reserve_module(layout_build *b, uint32_t n, uint32_t n_lines)
 static void module_input(layout_build *b, uint32_t m, module_in *in)
 {
     const visible_item *it = &b->v->items[m];
-    bool right = b->o->direction == LAYOUT_RIGHT;
+    bool right = b->right;
     uint32_t lo = b->line_first[m];
     uint32_t n_lines = b->line_first[m + 1] - lo;
-    reserve_module(b, it->n_children, n_lines);
+    layout_reserve(b, it->n_children, n_lines);
     for (uint32_t c = 0; c < it->n_children; c++) {
         const layout_box *box = &b->l->boxes[it->first_child + c];
         b->su[c] = right ? box->w : box->h;
@@ -91,7 +96,7 @@ static void module_input(layout_build *b, uint32_t m, module_in *in)
 
 static layout_point turned(const layout_build *b, layout_point q)
 {
-    return b->o->direction == LAYOUT_RIGHT ? q : (layout_point){q.y, q.x};
+    return b->right ? q : (layout_point){q.y, q.x};
 }
 
 static void push_point(layout_build *b, layout_point q)
@@ -134,11 +139,24 @@ static double length_of(const layout_point *q, uint32_t n)
     return sum;
 }
 
+void layout_finish_route(layout_build *b, layout_route *route)
+{
+    uint32_t n = (uint32_t)(b->l->n_points - route->first_point);
+    b->l->edge_length_px += length_of(b->l->points + route->first_point, n);
+    if (b->o->routing == ROUTE_SMOOTH && n > 1) {
+        VEC_RESERVE(b->bent, b->cap_bent, n);
+        memcpy(b->bent, b->l->points + route->first_point, n * sizeof *b->bent);
+        b->l->n_points = route->first_point;
+        push_smooth(b, b->bent, n);
+    }
+    route->n_points = (uint32_t)b->l->n_points - route->first_point;
+}
+
 /* The finished inside of a module goes to its place in the layout. */
 static void take_module(layout_build *b, uint32_t m, const module_out *o)
 {
     const visible_item *it = &b->v->items[m];
-    bool right = b->o->direction == LAYOUT_RIGHT;
+    bool right = b->right;
     for (uint32_t c = 0; c < it->n_children; c++) {
         layout_box *box = &b->l->boxes[it->first_child + c];
         box->x = (double)(right ? o->u[c] : o->v[c]);
@@ -152,22 +170,12 @@ static void take_module(layout_build *b, uint32_t m, const module_out *o)
     b->l->n_crossings += o->n_crossings;
     for (uint32_t l = b->line_first[m]; l < b->line_first[m + 1]; l++) {
         uint32_t i = l - b->line_first[m];
-        const layout_point *q = o->points + o->first_point[i];
-        uint32_t n = o->first_point[i + 1] - o->first_point[i];
         layout_route *r = &b->l->routes[l];
         r->first_point = (uint32_t)b->l->n_points;
-        b->l->edge_length_px += length_of(q, n);
-        if (b->o->routing == ROUTE_SMOOTH && n > 0) {
-            push_smooth(b, q, n);
-        } else {
-            for (uint32_t k = 0; k < n; k++) {
-                push_point(b, q[k]);
-            }
+        for (uint32_t k = o->first_point[i]; k < o->first_point[i + 1]; k++) {
+            push_point(b, turned(b, o->points[k]));
         }
-        r->n_points = (uint32_t)b->l->n_points - r->first_point;
-        for (size_t k = r->first_point; k < b->l->n_points; k++) {
-            b->l->points[k] = turned(b, b->l->points[k]);
-        }
+        layout_finish_route(b, r);
     }
 }
 
@@ -208,7 +216,7 @@ static marey_status lay_all(layout_build *b)
 {
     for (uint32_t m = (uint32_t)b->v->n_items; m-- > 0;) {
         if (b->v->items[m].n_children > 0 || m == 0) {
-            marey_status status = lay_module(b, m);
+            marey_status status = m == 0 && by_stage(b) ? layout_lanes(b) : lay_module(b, m);
             if (status != MAREY_OK) {
                 return status;
             }
@@ -236,6 +244,7 @@ static void build_deinit(layout_build *b)
     free(b->from);
     free(b->to);
     free(b->flags);
+    free(b->bent);
     layout_cache_destroy(&b->own_cache);
 }
 
@@ -253,6 +262,7 @@ marey_status graph_layout_create(graph_layout **out, const graph_plan *p, const 
     if (!cache) { /* equal modules of one picture share their inside even so */
         b.own_cache = b.cache = layout_cache_create((size_t)8 << 20);
     }
+    b.right = o->direction == LAYOUT_RIGHT || by_stage(&b); /* lanes always run to the right */
     size_items(&b);
     index_lines(&b);
     marey_status status = lay_all(&b);

@@ -11,12 +11,15 @@ typedef struct layout_build {
     layout_cache *cache, *own_cache;
     graph_layout *l;
     size_t cap_points;
+    bool right;            /* the flow runs along x */
     float *in_at, *out_at; /* [n_items] ports of open modules; -1 */
     uint32_t *line_first;  /* [n_items + 1] */
     /* The module at hand. */
     float *su, *sv, *child_in, *child_out;
     uint32_t *from, *to;
     uint8_t *flags;
+    layout_point *bent; /* scratch: a route before it is made a curve */
+    size_t cap_bent;
     size_t cap_su, cap_sv, cap_in, cap_out, cap_from, cap_to, cap_flags;
 } layout_build;
 
@@ -24,6 +27,12 @@ typedef struct cache_key {
     uint64_t hash;
     uint32_t n, n_lines;
 } cache_key;
+
+void layout_reserve(layout_build *b, uint32_t n, uint32_t n_lines);
+/** The points from first_point on are this route's, orthogonal: its length is counted, curves are made of it. */
+void layout_finish_route(layout_build *b, layout_route *route);
+/** The root by pipeline stages; see layout_lanes.c. */
+marey_status layout_lanes(layout_build *b);
 
 /** Of everything that a module's inside depends on. */
 void layout_key(const module_in *in, cache_key *key);

@@ -252,8 +252,8 @@ static bool is_frame(const graph_state *s, const graph_plan *p, uint32_t element
 static bool is_spliced(const graph_state *s, const graph_plan *p, uint32_t element)
 {
     uint32_t up = p->elements[element].parent;
-    return element != 0 && p->elements[element].kind == ELEMENT_MODULE && p->elements[element].n_children > 0 &&
-           is_frame(s, p, up) && state_member(s, p, up) == element;
+    return element != 0 && !s->flat && p->elements[element].kind == ELEMENT_MODULE &&
+           p->elements[element].n_children > 0 && is_frame(s, p, up) && state_member(s, p, up) == element;
 }
 
 uint32_t graph_state_shown_by(const graph_state *s, const graph_plan *p, uint32_t leaf)
@@ -261,7 +261,7 @@ uint32_t graph_state_shown_by(const graph_state *s, const graph_plan *p, uint32_
     uint32_t shown = leaf;
     for (uint32_t e = leaf; e != 0; e = p->elements[e].parent) {
         uint32_t up = p->elements[e].parent;
-        bool hidden_member = is_frame(s, p, up) && state_member(s, p, up) != e;
+        bool hidden_member = is_frame(s, p, up) && (s->flat || state_member(s, p, up) != e);
         bool inside_closed = !state_is_open(s, p, up) && !is_spliced(s, p, up);
         if (hidden_member || inside_closed || (shown == e && is_spliced(s, p, e))) {
             shown = up;

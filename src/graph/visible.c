@@ -37,6 +37,78 @@ static marey_status build_items(vis_build *b)
     return MAREY_OK;
 }
 
+typedef struct standing {
+    uint32_t element, first_node;
+} standing;
+
+static int by_first_node(const void *a, const void *b)
+{
+    const standing *x = a;
+    const standing *y = b;
+    if (x->first_node != y->first_node) {
+        return x->first_node < y->first_node ? -1 : 1;
+    }
+    return (x->element > y->element) - (x->element < y->element);
+}
+
+/* First node inside each element, in the order of the input: that of execution. */
+static uint32_t *first_nodes(const graph_plan *p)
+{
+    uint32_t *first = mem_alloc((p->n_elements + 1) * sizeof *first);
+    memset(first, 0xff, p->n_elements * sizeof *first);
+    for (size_t e = p->n_elements; e-- > 0;) { /* children come after parents */
+        const plan_element *x = &p->elements[e];
+        first[e] = x->kind == ELEMENT_LEAF && x->node < first[e] ? x->node : first[e];
+        first[x->parent] = first[e] < first[x->parent] ? first[e] : first[x->parent];
+    }
+    return first;
+}
+
+/* Without frames: what is closed, and open stacks, right in the root. */
+static marey_status build_flat_items(vis_build *b)
+{
+    const graph_plan *p = b->p;
+    visible *v = b->v;
+    standing *all = NULL;
+    uint32_t *open = NULL;
+    size_t n = 0;
+    size_t cap = 0;
+    size_t n_open = 0;
+    size_t cap_open = 0;
+    size_t cap_items = 0;
+    uint32_t *first = first_nodes(p);
+    VEC_PUSH(open, n_open, cap_open, 0);
+    while (n_open > 0 && !is_cancelled(b->cancel)) {
+        shown_children c = state_children(b->s, p, open[--n_open]);
+        for (uint32_t e = c.first; e < c.first + c.n; e++) {
+            bool stack = p->elements[e].kind == ELEMENT_STACK && !state_is_dissolved(b->s, p, e);
+            if (state_is_open(b->s, p, e) && !stack) {
+                VEC_PUSH(open, n_open, cap_open, e);
+                v->n_expanded++;
+            } else {
+                VEC_PUSH(all, n, cap, ((standing){e, first[e]}));
+            }
+        }
+    }
+    if (n > 1) {
+        qsort(all, n, sizeof *all, by_first_node);
+    }
+    v->item_of = mem_alloc((p->n_elements + 1) * sizeof *v->item_of);
+    memset(v->item_of, 0xff, p->n_elements * sizeof *v->item_of);
+    (void)push_item(v, &cap_items, 0, 0);
+    v->items[0].first_child = 1;
+    v->items[0].n_children = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t item = push_item(v, &cap_items, all[i].element, 0);
+        v->items[item].first_child = (uint32_t)n + 1;
+    }
+    v->n_shown = n;
+    free(all);
+    free(open);
+    free(first);
+    return is_cancelled(b->cancel) ? MAREY_CANCELLED : MAREY_OK;
+}
+
 uint32_t *visible_show(const visible *v, const graph_plan *p)
 {
     uint32_t *show = mem_alloc((p->n_elements + 1) * sizeof *show);
@@ -106,7 +178,7 @@ marey_status visible_create(visible **out, const graph_plan *p, const graph_stat
     marey_status status = MAREY_OK;
     b.v = mem_calloc(1, sizeof *b.v);
     *out = NULL;
-    MAREY_TRY(build_items(&b));
+    MAREY_TRY(s->flat ? build_flat_items(&b) : build_items(&b));
     b.show = visible_show(b.v, p);
     b.depth = visible_depth(b.v);
     MAREY_TRY(build_bundles(&b));

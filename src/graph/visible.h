@@ -26,6 +26,8 @@ typedef struct graph_state {
     uint32_t *member; /* [n_families]: the member a stack shows */
     size_t n_families;
     uint32_t revealed; /* an element whose stubs are drawn as lines; GRAPH_NONE */
+    bool flat;         /* no frames: what is closed, and open stacks, stand side by side in the root, in the order of
+                          execution (for layout_options.by_stage) */
 } graph_state;
 enum {
     STATE_CLOSED = 0,

@@ -89,6 +89,38 @@ static uint32_t step(graph_builder *b, uint32_t scope, const char *name, uint32_
     return id;
 }
 
+void test_pipeline(graph *g, uint32_t n_stages, uint32_t n_micro, uint32_t n_ops)
+{
+    diag d;
+    diag_init(&d);
+    graph_builder *b = graph_builder_create(&d, diag_file(&d, "test"));
+    uint32_t *sent = mem_alloc((n_stages * n_micro + 1U) * sizeof *sent);
+    for (uint32_t s = 0; s < n_stages; s++) {
+        uint32_t rank = s;
+        graph_builder_stage(b, (int32_t)s, &rank, 1);
+    }
+    for (uint32_t s = 0; s < n_stages; s++) {
+        for (uint32_t m = 0; m < n_micro; m++) {
+            uint32_t x = GRAPH_NONE;
+            for (uint32_t k = 0; k < n_ops; k++) {
+                const char *op = k == 0 && s > 0 ? "Receive" : k + 1 == n_ops && s + 1 < n_stages ? "Send" : "MatMul";
+                graph_node_in n = {
+                    .name = op, .n_name = strlen(op), .op = op, .n_op = strlen(op), .key = -1, .stage = (int32_t)s};
+                uint32_t id = graph_builder_node(b, &n);
+                if (x != GRAPH_NONE) {
+                    graph_builder_edge(b, x, 0, id, 0, 0);
+                } else if (s > 0) {
+                    graph_builder_edge(b, sent[(s - 1) * n_micro + m], 0, id, 0, GRAPH_IMPLIED | GRAPH_P2P);
+                }
+                x = id;
+            }
+            sent[s * n_micro + m] = x;
+        }
+    }
+    free(sent);
+    finish(b, g, &d);
+}
+
 void test_transformer(graph *g, uint32_t n_layers, bool scopes, bool hubs)
 {
     diag d;

@@ -22,5 +22,7 @@ graph_plan *test_plan(const graph *g, bool prune, bool stacks, uint64_t seed);
 void test_plan_free(graph_plan **p);
 /** layers x (attention, mlp) with a residual stream and three hubs; scopes: or flat. About 12 operators a layer. */
 void test_transformer(graph *g, uint32_t n_layers, bool scopes, bool hubs);
+/** A pipeline: in each stage, for each micro-batch, a chain from a receive to a send. */
+void test_pipeline(graph *g, uint32_t n_stages, uint32_t n_micro, uint32_t n_ops);
 
 #endif

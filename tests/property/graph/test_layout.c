@@ -8,6 +8,7 @@
  *    is a revealed line.
  *  - The length is what the points say, the number of crossings what pairs of links give by brute force in one module.
  *  - The same input gives the same layout, with an empty cache, a warm one, or none, whatever was open in between.
+ *  - By stage: every operator in its lane, in the order of execution, blocks after what they wait for.
  *  - A chain of many operators needs no recursion; a cancelled call gives nothing.
  */
 #include <math.h>
@@ -231,6 +232,80 @@ static void a_revealed_element_moves_nothing(void **state)
     assert_true(revealed > 20);
 }
 
+/* Each stage computes micro-batch after micro-batch; a block waits for the one that sends to it. */
+static void lanes_show_the_schedule(void **state)
+{
+    (void)state;
+    world w = {0};
+    test_pipeline(&w.g, 4, 5, 6);
+    w.p = test_plan(&w.g, false, false, 1);
+    graph_state_init(&w.s, w.p);
+    w.s.flat = true;
+    world_show(&w);
+    assert_null(visible_check(w.v, w.p, &w.s));
+    layout_options o;
+    layout_options_init(&o);
+    o.by_stage = true;
+    graph_layout *l;
+    assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+    must_hold(l, w.v, 0);
+    assert_int_equal(l->n_lanes, 4);
+    for (uint32_t node = 0; node < w.g.n_nodes; node++) {
+        const layout_box *b = &l->boxes[w.v->item_of[w.p->element_of[node]]];
+        const layout_lane *lane = &l->lanes[w.g.node_stage[node]];
+        assert_true(b->y >= lane->y && b->y + (double)b->h <= lane->y + lane->h);
+        if (node % 6 != 0) {
+            const layout_box *before = &l->boxes[w.v->item_of[w.p->element_of[node - 1]]];
+            assert_true(b->x > before->x + (double)before->w); /* in the order of execution */
+        }
+    }
+    for (size_t i = 0; i < w.v->n_lines; i++) { /* a receive begins when its send has ended */
+        route_is_clean(l, w.v, i, 0);
+        const layout_box *a = &l->boxes[w.v->lines[i].from];
+        const layout_box *z = &l->boxes[w.v->lines[i].to];
+        assert_true(z->x > a->x + (double)a->w);
+    }
+    for (size_t k = 1; k < l->n_lanes; k++) {
+        assert_true(l->lanes[k].y >= l->lanes[k - 1].y + l->lanes[k - 1].h);
+    }
+    graph_layout_destroy(&l);
+    world_free(&w);
+}
+
+/* Any graph with stages, whatever crosses them. */
+static void lanes_of_random_graphs_hold(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        random_graph r = some_graph(seed);
+        world w;
+        world_make(&w, &r, seed % 2, seed % 25);
+        graph_stage stages[3] = {{.stage = 0}, {.stage = 1}, {.stage = 2}};
+        uint64_t s = seed;
+        free(w.g.stages);
+        w.g.stages = mem_alloc(sizeof stages);
+        memcpy(w.g.stages, stages, sizeof stages);
+        w.g.n_stages = 3;
+        for (size_t i = 0; i < w.g.n_nodes; i++) {
+            w.g.node_stage[i] = (int16_t)((int)(test_random(&s) % 4) - 1);
+        }
+        w.s.flat = seed % 3 != 0;
+        world_show(&w);
+        assert_null(visible_check(w.v, w.p, &w.s));
+        layout_options o = some_options(seed);
+        o.by_stage = true;
+        o.routing = seed % 5 == 0 ? ROUTE_SMOOTH : ROUTE_ORTHOGONAL;
+        graph_layout *l;
+        assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+        must_hold(l, w.v, seed);
+        for (size_t i = 0; i < w.v->n_lines && o.routing == ROUTE_ORTHOGONAL; i++) {
+            route_is_clean(l, w.v, i, seed);
+        }
+        graph_layout_destroy(&l);
+        world_free(&w);
+    }
+}
+
 static void a_long_chain_needs_no_recursion_and_is_wrapped(void **state)
 {
     (void)state;
@@ -273,6 +348,8 @@ int main(void)
         cmocka_unit_test(layouts_of_random_graphs_hold),
         cmocka_unit_test(toggling_twice_gives_the_same_layout),
         cmocka_unit_test(a_revealed_element_moves_nothing),
+        cmocka_unit_test(lanes_show_the_schedule),
+        cmocka_unit_test(lanes_of_random_graphs_hold),
         cmocka_unit_test(a_long_chain_needs_no_recursion_and_is_wrapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
