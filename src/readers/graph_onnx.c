@@ -54,27 +54,6 @@ static int sniff(const graph_input *in)
 
 /* ---- values ---- */
 
-onnx_value *onnx_value_get(const onnx_reader *r, uint32_t space, const char *name, size_t n)
-{
-    uint32_t id = 0;
-    if (!r->names.n || !intern_find(&r->names, name, n, &id)) {
-        return NULL;
-    }
-    const uint64_t *place = map64_get(&r->value_of, (uint64_t)space << 32 | id);
-    return place ? &r->values[*place - 1] : NULL;
-}
-
-onnx_value *onnx_value_put(onnx_reader *r, uint32_t space, const char *name, size_t n)
-{
-    uint32_t id = intern_put(&r->names, name, n);
-    uint64_t *place = map64_put(&r->value_of, (uint64_t)space << 32 | id);
-    if (!*place) {
-        VEC_PUSH(r->values, r->n_values, r->cap_values, ((onnx_value){.node = GRAPH_NONE}));
-        *place = r->n_values;
-    }
-    return &r->values[*place - 1];
-}
-
 void onnx_broken(const onnx_reader *r, const pb_reader *at)
 {
     bool cut = at->end == r->in->data + r->in->size;
@@ -84,7 +63,7 @@ void onnx_broken(const onnx_reader *r, const pb_reader *at)
     diag_lose(r->in->diag, cut ? MAREY_LOSS_TRUNCATED : MAREY_LOSS_DAMAGED, r->in->file, at->broken_at, 1, NULL);
 }
 
-static void take_value_info(onnx_reader *r, const onnx_frame *frame, const pb_field *info)
+static void take_value_info(onnx_reader *r, onnx_frame *frame, const pb_field *info)
 {
     pb_reader at;
     pb_field f;
@@ -100,7 +79,7 @@ static void take_value_info(onnx_reader *r, const onnx_frame *frame, const pb_fi
         }
     }
     if (type.number && n) {
-        onnx_value *v = onnx_value_put(r, frame->space, name, n);
+        onnx_value *v = onnx_set_add(&frame->types, name, n);
         v->type = type.data;
         v->n_type = type.size;
     }
@@ -122,7 +101,7 @@ static uint32_t push_implied(onnx_reader *r, const char *name, size_t n, graph_r
     return graph_builder_node(r->b, &in);
 }
 
-static void take_initializer(onnx_reader *r, const onnx_frame *frame, const pb_field *tensor)
+static void take_initializer(onnx_reader *r, onnx_frame *frame, const pb_field *tensor)
 {
     pb_field name = {0};
     strbuf_clear(&r->text);
@@ -130,18 +109,14 @@ static void take_initializer(onnx_reader *r, const onnx_frame *frame, const pb_f
     if (!name.size) {
         return;
     }
-    onnx_value *v = onnx_value_put(r, frame->space, (const char *)name.data, name.size);
-    if (v->node != GRAPH_NONE) {
-        diag_lose(r->in->diag, MAREY_LOSS_DUPLICATE_NAME, r->in->file, tensor->offset, 1, NULL);
-        return;
-    }
+    onnx_value *v = onnx_set_add(&frame->data, (const char *)name.data, name.size);
     v->node = push_implied(r, (const char *)name.data, name.size, GRAPH_PARAMETER, frame->scope);
     graph_builder_define(r->b, frame->space, (const char *)name.data, name.size, v->node, 0);
     graph_builder_output(r->b, v->node, r->text.s, r->text.n, bytes);
 }
 
 /* SparseTensorProto {values#1, indices#2, dims#3}: the values carry the name. */
-static void take_sparse(onnx_reader *r, const onnx_frame *frame, const pb_field *sparse)
+static void take_sparse(onnx_reader *r, onnx_frame *frame, const pb_field *sparse)
 {
     pb_reader at;
     pb_field f;
@@ -182,7 +157,7 @@ static bool next_argument(pb_reader *call, pb_field *f)
     return false;
 }
 
-static void take_input(onnx_reader *r, const onnx_frame *frame, const pb_field *f, pb_reader *call, bool is_tied)
+static void take_input(onnx_reader *r, onnx_frame *frame, const pb_field *f, pb_reader *call, bool is_tied)
 {
     const char *name = "";
     size_t n = 0;
@@ -192,15 +167,15 @@ static void take_input(onnx_reader *r, const onnx_frame *frame, const pb_field *
     if (!n) {
         return;
     }
-    if (frame->kind == ONNX_GRAPH) {
-        take_value_info(r, frame, f);
-    }
-    const onnx_value *v = onnx_value_get(r, frame->space, name, n);
-    if (v && v->node != GRAPH_NONE) {
+    if (onnx_set_find(&frame->data, name, n)) {
         return; /* old exporters list every initializer among the inputs */
     }
     uint32_t id = push_implied(r, name, n, GRAPH_INPUT, frame->scope);
     graph_builder_define(r->b, frame->space, name, n, id, 0);
+    if (frame->kind == ONNX_GRAPH) {
+        take_value_info(r, frame, f);
+    }
+    const onnx_value *v = onnx_set_find(&frame->types, name, n);
     strbuf_clear(&r->text);
     uint64_t bytes = v && v->type ? onnx_type_text(&r->model, v->type, v->n_type, &r->text) : 0;
     graph_builder_output(r->b, id, strbuf_str(&r->text), r->text.n, bytes);
@@ -253,7 +228,6 @@ static void begin_frame(onnx_reader *r, onnx_frame *frame)
     pb_field f;
     frame->started = true;
     r->n_open_calls += frame->function != GRAPH_NONE;
-    frame->first_value = r->n_values;
     pb_enter(&frame->fields, &r->model, &frame->message);
     at = frame->fields;
     while (pb_next(&at, &f)) {
@@ -292,12 +266,14 @@ static void end_frame(onnx_reader *r)
             take_output(r, &frame, &f, n++);
         }
     }
-    for (size_t i = frame.first_value; i < r->n_values; i++) {
-        if (r->values[i].node != GRAPH_NONE) {
-            graph_builder_move(r->b, r->values[i].node, onnx_shared_scope(r, &frame, &r->values[i]));
+    for (size_t i = 0; i < frame.data.n; i++) {
+        const onnx_value *v = &frame.data.values[i];
+        if (v->scope != GRAPH_NONE) {
+            graph_builder_move(r->b, v->node, v->scope);
         }
     }
-    r->n_values = frame.first_value;
+    onnx_set_deinit(&frame.types);
+    onnx_set_deinit(&frame.data);
     if (frame.function != GRAPH_NONE) {
         r->functions[frame.function].active = false;
         r->n_open_calls--;
@@ -466,14 +442,16 @@ static void tell_facts(onnx_reader *r, const onnx_facts *facts)
 
 static void deinit(onnx_reader *r)
 {
+    for (size_t i = 0; i < r->n_frames; i++) {
+        onnx_set_deinit(&r->frames[i].types);
+        onnx_set_deinit(&r->frames[i].data);
+    }
+    strbuf_deinit(&r->last_path);
     intern_deinit(&r->function_keys);
-    intern_deinit(&r->names);
-    intern_deinit(&r->paths);
-    map64_deinit(&r->value_of);
-    map64_deinit(&r->scope_of);
+    free(r->scope_parent);
+    free(r->scope_depth);
     free(r->frames);
     free(r->functions);
-    free(r->values);
     free(r->bodies);
     strbuf_deinit(&r->text);
     strbuf_deinit(&r->key);

@@ -21,15 +21,36 @@ enum {
 
 typedef enum onnx_kind { ONNX_GRAPH, ONNX_FUNCTION } onnx_kind;
 
-/* What is known of a value by its name. */
+/* What is known of a value. */
 typedef struct onnx_value {
+    const char *name; /* in the input */
+    size_t n_name;
     const uint8_t *type; /* TypeProto; NULL */
     size_t n_type;
-    uint32_t node;   /* of an initializer; GRAPH_NONE */
-    bool used;       /* has a user */
-    uint32_t path;   /* id of a path + 1, which begins with the scope that all its users share; 0: none */
-    uint32_t n_path; /* bytes of that path that they share */
+    uint32_t node;  /* of an initializer or constant; GRAPH_NONE */
+    uint32_t scope; /* that all its users share; GRAPH_NONE: none yet */
 } onnx_value;
+
+/* Values by name. They are mostly asked for in the order that they came in: the one behind the last answer is tried
+ * first, and the hash table is made when that fails for the first time. */
+typedef struct onnx_slot {
+    uint32_t tag; /* of the hash */
+    uint32_t at;  /* + 1; 0: empty */
+} onnx_slot;
+
+typedef struct onnx_set {
+    onnx_value *values;
+    size_t n, cap;
+    onnx_slot *slots;
+    size_t n_slots, n_hashed; /* power of two; values in the table */
+    size_t next;
+} onnx_set;
+
+/** Valid until the next onnx_set_add(). NULL: none of that name */
+onnx_value *onnx_set_find(onnx_set *s, const char *name, size_t n);
+/** Of two of one name the first is found. */
+onnx_value *onnx_set_add(onnx_set *s, const char *name, size_t n);
+void onnx_set_deinit(onnx_set *s);
 
 typedef struct onnx_function {
     pb_field message;
@@ -47,7 +68,8 @@ typedef struct onnx_frame {
     pb_field call_message;  /* its NodeProto */
     uint32_t skip_inputs;   /* inputs of the body that are none of the node's (the iteration number of a Loop) */
     uint32_t function;      /* index; GRAPH_NONE */
-    size_t first_value;     /* its initializers and types are values from here on */
+    onnx_set types;         /* of values, as far as they are stated */
+    onnx_set data;          /* initializers, and constants that lie where their users lie */
     const char *prefix;     /* name of that node: names inside begin with it in some exporters */
     size_t n_prefix;
 } onnx_frame;
@@ -77,25 +99,23 @@ typedef struct onnx_reader {
     size_t n_frames, cap_frames;
     onnx_function *functions;
     size_t n_functions, cap_functions;
-    intern function_keys; /* "domain\0name\0overload" -> index */
-    intern names;         /* of values that something is known of */
-    map64 value_of;       /* space << 32 | name -> index in values + 1 */
-    onnx_value *values;
-    size_t n_values, cap_values;
-    intern paths;   /* "a\x1F" "b": parts of a scope's path, or with classes "a\x1E" "A\x1F" "b" */
-    map64 scope_of; /* scope << 32 | path -> scope */
+    intern function_keys;                 /* "domain\0name\0overload" -> index */
+    uint32_t *scope_parent, *scope_depth; /* of the scopes that were made here */
+    size_t n_scopes, cap_scope_parent, cap_scope_depth;
     onnx_body *bodies;
     size_t n_bodies, cap_bodies;
     strbuf text, key, path;
+    /* The last path: parts separated by 0x1F, and where each ends. Neighbours share most of it. */
+    strbuf last_path;
+    uint32_t last_base, last_depth;
+    size_t last_end[ONNX_PATH_DEPTH_MAX];
+    uint32_t last_scope[ONNX_PATH_DEPTH_MAX];
     uint64_t n_cloned;
     uint32_t n_open_calls; /* frames of functions that have begun */
     bool is_cut;           /* the input's end was counted */
 } onnx_reader;
 
 /* graph_onnx.c */
-/** The value of this name in a space, or NULL. Valid until the next onnx_value_put(). */
-onnx_value *onnx_value_get(const onnx_reader *r, uint32_t space, const char *name, size_t n);
-onnx_value *onnx_value_put(onnx_reader *r, uint32_t space, const char *name, size_t n);
 /** Count what ended a message too early. */
 void onnx_broken(const onnx_reader *r, const pb_reader *at);
 
@@ -109,12 +129,12 @@ uint32_t onnx_find_function(onnx_reader *r, const onnx_node *node);
 void onnx_take_node(onnx_reader *r, const pb_field *message);
 
 /* graph_onnx_scope.c */
-/** The scope of a node of the frame, by the best of what it has; *path is the path's id + 1, 0 where it has none. */
-uint32_t onnx_scope(onnx_reader *r, const onnx_frame *frame, const onnx_node *node, uint32_t *path);
-/** A user of the value lies in that path: the value keeps what all its users share. */
-void onnx_share_path(const onnx_reader *r, onnx_value *v, uint32_t path);
-/** The scope of what they share. */
-uint32_t onnx_shared_scope(onnx_reader *r, const onnx_frame *frame, const onnx_value *v);
+/** The scope of a node of the frame, by the best of what it has. */
+uint32_t onnx_scope(onnx_reader *r, const onnx_frame *frame, const onnx_node *node);
+/** Remembers a scope that was made in another. */
+void onnx_note_scope(onnx_reader *r, uint32_t scope, uint32_t parent);
+/** A user of the value lies in that scope. */
+void onnx_share_scope(const onnx_reader *r, onnx_value *v, uint32_t scope);
 
 /* graph_onnx_text.c */
 /** A TypeProto as text ("f32[1,N]", "sequence(f32[?])"). @return bytes, 0 where not known */

@@ -106,17 +106,16 @@ static uint32_t push_node(onnx_reader *r, const onnx_node *node, uint32_t scope)
 
 /* ---- inputs and outputs ---- */
 
-static void take_input(onnx_reader *r, const onnx_frame *frame, const pb_field *f, uint32_t id, uint32_t slot,
-                       uint32_t path)
+static void take_input(onnx_reader *r, onnx_frame *frame, const pb_field *f, uint32_t id, uint32_t slot, uint32_t scope)
 {
     const char *name = (const char *)f->data;
     if (f->wire != PB_BYTES || !f->size) {
         return; /* an optional input that is not given */
     }
     graph_builder_use(r->b, frame->space, name, f->size, id, slot, 0, f->offset);
-    onnx_value *v = onnx_value_get(r, frame->space, name, f->size);
-    if (v && v->node != GRAPH_NONE && v->node != id) {
-        onnx_share_path(r, v, path);
+    onnx_value *v = frame->data.n ? onnx_set_find(&frame->data, name, f->size) : NULL;
+    if (v && v->node != id) {
+        onnx_share_scope(r, v, scope);
     }
 }
 
@@ -144,15 +143,15 @@ static uint64_t constant_type(onnx_reader *r, const pb_reader *outer, const onnx
     return bytes;
 }
 
-static void take_output(onnx_reader *r, const onnx_frame *frame, const onnx_node *node, const pb_field *f, uint32_t id,
-                        uint32_t slot, uint32_t path)
+static void take_output(onnx_reader *r, onnx_frame *frame, const onnx_node *node, const pb_field *f, uint32_t id,
+                        uint32_t slot, bool is_placed)
 {
     const char *name = f->wire == PB_BYTES && f->size ? (const char *)f->data : "";
     size_t n = f->wire == PB_BYTES ? f->size : 0;
     if (n) {
         graph_builder_define(r->b, frame->space, name, n, id, slot);
     }
-    const onnx_value *v = n ? onnx_value_get(r, frame->space, name, n) : NULL;
+    const onnx_value *v = n && frame->types.n ? onnx_set_find(&frame->types, name, n) : NULL;
     uint64_t bytes = 0;
     strbuf_clear(&r->text);
     if (v && v->type) {
@@ -161,8 +160,8 @@ static void take_output(onnx_reader *r, const onnx_frame *frame, const onnx_node
         bytes = constant_type(r, &r->model, node);
     }
     graph_builder_output(r->b, id, strbuf_str(&r->text), r->text.n, bytes);
-    if (n && !path && is_op(node, "Constant")) {
-        onnx_value_put(r, frame->space, name, n)->node = id; /* lies where its users lie */
+    if (n && !is_placed && is_op(node, "Constant") && !onnx_set_find(&frame->data, name, n)) {
+        onnx_set_add(&frame->data, name, n)->node = id; /* lies where its users lie */
     }
 }
 
@@ -213,7 +212,7 @@ static void take_property(onnx_reader *r, const pb_reader *outer, const pb_field
     graph_builder_attr(r->b, id, key, n, value, m);
 }
 
-static void take_fields(onnx_reader *r, const onnx_frame *frame, const onnx_node *node, uint32_t id, uint32_t path)
+static void take_fields(onnx_reader *r, onnx_frame *frame, const onnx_node *node, uint32_t id, uint32_t scope)
 {
     pb_reader at;
     pb_field f;
@@ -223,10 +222,10 @@ static void take_fields(onnx_reader *r, const onnx_frame *frame, const onnx_node
     while (pb_next(&at, &f)) {
         switch (f.number) {
         case 1:
-            take_input(r, frame, &f, id, n_in++, path);
+            take_input(r, frame, &f, id, n_in++, scope);
             break;
         case 2:
-            take_output(r, frame, node, &f, id, n_out++, path);
+            take_output(r, frame, node, &f, id, n_out++, scope != frame->scope);
             break;
         case 5:
             take_attribute(r, &at, &f, id);
@@ -277,6 +276,7 @@ static void push_call(onnx_reader *r, const onnx_frame *frame, const onnx_node *
     put_label(&r->key, node);
     uint32_t body = graph_builder_new_scope(r->b, scope, strbuf_str(&r->key), r->key.n, GRAPH_SCOPE_BODY);
     graph_builder_scope_class(r->b, body, node->op, node->n_op);
+    onnx_note_scope(r, body, scope);
     onnx_frame inner = {.kind = ONNX_FUNCTION,
                         .message = called->message,
                         .scope = body,
@@ -319,6 +319,7 @@ static void push_bodies(onnx_reader *r, const onnx_frame *frame, const onnx_node
                             .n_prefix = node->n_name};
         inner.scope = graph_builder_new_scope(r->b, scope, strbuf_str(&r->key), r->key.n, GRAPH_SCOPE_BODY);
         inner.space = graph_builder_space(r->b, frame->space);
+        onnx_note_scope(r, inner.scope, scope);
         if (i == 0) {
             graph_builder_body(r->b, id, inner.scope);
         }
@@ -336,17 +337,17 @@ static void push_bodies(onnx_reader *r, const onnx_frame *frame, const onnx_node
 
 void onnx_take_node(onnx_reader *r, const pb_field *message)
 {
-    onnx_frame frame = r->frames[r->n_frames - 1];
+    size_t top = r->n_frames - 1;
     onnx_node node;
-    uint32_t path = 0;
     scan_node(r, &r->model, message, &node);
-    uint32_t scope = onnx_scope(r, &frame, &node, &path);
+    uint32_t scope = onnx_scope(r, &r->frames[top], &node);
     uint32_t id = push_node(r, &node, scope);
     if (id == GRAPH_NONE) {
         return;
     }
     r->n_bodies = 0;
-    take_fields(r, &frame, &node, id, path);
+    take_fields(r, &r->frames[top], &node, id, scope);
+    onnx_frame frame = r->frames[top]; /* a copy: the stack may move */
     uint32_t function = r->n_functions ? onnx_find_function(r, &node) : GRAPH_NONE;
     if (function != GRAPH_NONE) {
         push_call(r, &frame, &node, id, scope, function);

@@ -190,44 +190,80 @@ static bool name_path(onnx_reader *r, const onnx_frame *frame, const char *s, si
 
 /* ---- scopes ---- */
 
-static uint32_t make_scope(onnx_reader *r, uint32_t scope, const char *path, size_t n)
+void onnx_note_scope(onnx_reader *r, uint32_t scope, uint32_t parent)
 {
-    unsigned depth = 0;
-    for (size_t i = 0; i < n;) {
-        const char *end = memchr(path + i, PART_END, n - i);
-        size_t len = end ? (size_t)(end - (path + i)) : n - i;
-        const char *mark = memchr(path + i, CLASS_MARK, len);
-        size_t n_name = mark ? (size_t)(mark - (path + i)) : len;
-        if (depth++ == ONNX_PATH_DEPTH_MAX) {
-            diag_lose(r->in->diag, MAREY_LOSS_LIMIT, r->in->file, DIAG_NO_OFFSET, 1, "scopes deeper than 64");
-            break;
-        }
-        if (n_name) {
-            scope = graph_builder_scope(r->b, scope, path + i, n_name, 0);
-            if (mark) {
-                graph_builder_scope_class(r->b, scope, mark + 1, len - n_name - 1);
-            }
-        }
-        i += len + 1;
+    while (r->n_scopes <= scope) {
+        VEC_RESERVE(r->scope_depth, r->cap_scope_depth, r->n_scopes + 1);
+        r->scope_depth[r->n_scopes] = 0;
+        VEC_PUSH(r->scope_parent, r->n_scopes, r->cap_scope_parent, 0);
     }
+    if (scope != parent) {
+        r->scope_parent[scope] = parent;
+        r->scope_depth[scope] = (parent < r->n_scopes ? r->scope_depth[parent] : 0) + 1;
+    }
+}
+
+/* A part of a path, with its class behind a mark. */
+static uint32_t make_scope(onnx_reader *r, uint32_t parent, const char *part, size_t n)
+{
+    const char *mark = memchr(part, CLASS_MARK, n);
+    size_t n_name = mark ? (size_t)(mark - part) : n;
+    if (!n_name) {
+        return parent;
+    }
+    uint32_t scope = graph_builder_scope(r->b, parent, part, n_name, 0);
+    if (mark) {
+        graph_builder_scope_class(r->b, scope, mark + 1, n - n_name - 1);
+    }
+    onnx_note_scope(r, scope, parent);
     return scope;
 }
 
-/* Remembered, since neighbours share their path. */
-static uint32_t scope_of(onnx_reader *r, uint32_t scope, const char *path, size_t n)
+/* Parts that the path shares with the last one. */
+static uint32_t shared_parts(const onnx_reader *r, uint32_t base)
 {
-    uint32_t id = intern_put(&r->paths, path, n);
-    uint64_t *place = map64_put(&r->scope_of, (uint64_t)scope << 32 | id);
-    if (!*place) {
-        *place = (uint64_t)make_scope(r, scope, r->paths.text[id], n) + 1;
+    const strbuf *now = &r->path;
+    size_t from = 0;
+    uint32_t k = 0;
+    for (; k < r->last_depth && r->last_base == base; k++) {
+        size_t end = r->last_end[k];
+        if (end > now->n || (end < now->n && now->s[end] != PART_END) ||
+            memcmp(now->s + from, r->last_path.s + from, end - from) != 0) {
+            break;
+        }
+        from = end;
     }
-    return (uint32_t)(*place - 1);
+    return k;
 }
 
-uint32_t onnx_scope(onnx_reader *r, const onnx_frame *frame, const onnx_node *node, uint32_t *path)
+static uint32_t path_scope(onnx_reader *r, uint32_t base)
+{
+    uint32_t k = shared_parts(r, base);
+    uint32_t scope = k ? r->last_scope[k - 1] : base;
+    for (size_t i = k ? r->last_end[k - 1] + 1 : 0; i < r->path.n; k++) {
+        const char *part = r->path.s + i;
+        const char *end = memchr(part, PART_END, r->path.n - i);
+        size_t n = end ? (size_t)(end - part) : r->path.n - i;
+        if (k == ONNX_PATH_DEPTH_MAX) {
+            diag_lose(r->in->diag, MAREY_LOSS_LIMIT, r->in->file, DIAG_NO_OFFSET, 1, "scopes deeper than 64");
+            break;
+        }
+        scope = make_scope(r, scope, part, n);
+        r->last_scope[k] = scope;
+        r->last_end[k] = i + n;
+        i += n + 1;
+    }
+    r->last_depth = k;
+    r->last_base = base;
+    strbuf swap = r->last_path;
+    r->last_path = r->path;
+    r->path = swap;
+    return scope;
+}
+
+uint32_t onnx_scope(onnx_reader *r, const onnx_frame *frame, const onnx_node *node)
 {
     strbuf_clear(&r->path);
-    *path = 0;
     if (node->n_name_scopes) {
         scopes_path(r, node);
     } else if (node->n_namespace) {
@@ -235,36 +271,25 @@ uint32_t onnx_scope(onnx_reader *r, const onnx_frame *frame, const onnx_node *no
     } else if (!name_path(r, frame, node->name, node->n_name)) {
         (void)name_path(r, frame, node->first_output, node->n_first_output);
     }
-    if (!r->path.n) {
-        return frame->scope;
-    }
-    uint32_t scope = scope_of(r, frame->scope, r->path.s, r->path.n);
-    *path = intern_put(&r->paths, r->path.s, r->path.n) + 1;
-    return scope;
+    return r->path.n ? path_scope(r, frame->scope) : frame->scope;
 }
 
-void onnx_share_path(const onnx_reader *r, onnx_value *v, uint32_t path)
+static uint32_t depth_of(const onnx_reader *r, uint32_t scope)
 {
-    const char *s = path ? r->paths.text[path - 1] : "";
-    size_t n = path ? r->paths.len[path - 1] : 0;
-    if (!v->used) {
-        v->used = true;
-        v->path = path;
-        v->n_path = (uint32_t)n;
-        return;
-    }
-    const char *t = v->path ? r->paths.text[v->path - 1] : "";
-    size_t m = v->n_path;
-    size_t i = 0;
-    size_t common = 0;
-    for (; i < n && i < m && s[i] == t[i]; i++) {
-        common = s[i] == PART_END ? i : common;
-    }
-    bool whole = (i == n || s[i] == PART_END) && (i == m || t[i] == PART_END);
-    v->n_path = (uint32_t)(whole ? i : common);
+    return scope < r->n_scopes ? r->scope_depth[scope] : 0;
 }
 
-uint32_t onnx_shared_scope(onnx_reader *r, const onnx_frame *frame, const onnx_value *v)
+/* The scope that holds both. Depths are bounded: paths by 64, bodies by ONNX_DEPTH_MAX. */
+void onnx_share_scope(const onnx_reader *r, onnx_value *v, uint32_t scope)
 {
-    return v->n_path ? scope_of(r, frame->scope, r->paths.text[v->path - 1], v->n_path) : frame->scope;
+    uint32_t a = v->scope == GRAPH_NONE ? scope : v->scope;
+    uint32_t b = scope;
+    while (a != b) {
+        if (depth_of(r, a) >= depth_of(r, b)) {
+            a = a < r->n_scopes ? r->scope_parent[a] : 0;
+        } else {
+            b = b < r->n_scopes ? r->scope_parent[b] : 0;
+        }
+    }
+    v->scope = a;
 }
