@@ -141,33 +141,32 @@ static void frame_fill(scene *s, rect r, float radius, rgba c)
     draw_rect(s->l, LAYER_GROUND, (rect){r.x, r.y + (float)steps, r.w, r.h - 2 * (float)steps}, c);
 }
 
-static void corner(scene *s, float x, float y, float radius, double from, rgba c)
+/* A quarter of a circle in four strokes, of which the first to the last given are drawn. */
+static void corner(scene *s, float x, float y, float radius, double from, int first, int end, rgba c)
 {
-    float px0 = x + radius * (float)cos(from);
-    float py0 = y + radius * (float)sin(from);
-    for (int i = 1; i <= 4; i++) {
+    for (int i = first; i < end; i++) {
         double a = from + i * M_PI / 8;
-        float x1 = x + radius * (float)cos(a);
-        float y1 = y + radius * (float)sin(a);
-        draw_segment(s->l, LAYER_GROUND, px0, py0, x1, y1, fmaxf(1, px(s, 1)), c);
-        px0 = x1;
-        py0 = y1;
+        double b = from + (i + 1) * M_PI / 8;
+        draw_segment(s->l, LAYER_GROUND, x + radius * (float)cos(a), y + radius * (float)sin(a),
+                     x + radius * (float)cos(b), y + radius * (float)sin(b), fmaxf(1, px(s, 1)), c);
     }
 }
 
-static void frame_border(scene *s, rect r, float radius, rgba c)
+/* Straight pieces are plain rectangles, so that what is drawn later hides them; of the corners of a sheet only what
+ * stands out behind the one before it. */
+static void frame_border(scene *s, rect r, float radius, bool is_sheet, rgba c)
 {
     float x1 = r.x + r.w - 1;
     float y1 = r.y + r.h - 1;
-    draw_hline(s->l, LAYER_GROUND, r.x + radius, x1 - radius + 1, r.y, c);
-    draw_hline(s->l, LAYER_GROUND, r.x + radius, x1 - radius + 1, y1, c);
-    draw_vline(s->l, LAYER_GROUND, r.x, r.y + radius, y1 - radius + 1, c);
-    draw_vline(s->l, LAYER_GROUND, x1, r.y + radius, y1 - radius + 1, c);
+    draw_rect(s->l, LAYER_GROUND, (rect){r.x + radius, r.y, r.w - 2 * radius, 1}, c);
+    draw_rect(s->l, LAYER_GROUND, (rect){r.x + radius, y1, r.w - 2 * radius, 1}, c);
+    draw_rect(s->l, LAYER_GROUND, (rect){r.x, r.y + radius, 1, r.h - 2 * radius}, c);
+    draw_rect(s->l, LAYER_GROUND, (rect){x1, r.y + radius, 1, r.h - 2 * radius}, c);
     if (radius >= 3) {
-        corner(s, r.x + radius + 0.5F, r.y + radius + 0.5F, radius, M_PI, c);
-        corner(s, x1 - radius + 0.5F, r.y + radius + 0.5F, radius, 1.5 * M_PI, c);
-        corner(s, x1 - radius + 0.5F, y1 - radius + 0.5F, radius, 0, c);
-        corner(s, r.x + radius + 0.5F, y1 - radius + 0.5F, radius, 0.5 * M_PI, c);
+        corner(s, r.x + radius + 0.5F, r.y + radius + 0.5F, radius, M_PI, is_sheet ? 2 : 0, 4, c);
+        corner(s, x1 - radius + 0.5F, r.y + radius + 0.5F, radius, 1.5 * M_PI, 0, 4, c);
+        corner(s, x1 - radius + 0.5F, y1 - radius + 0.5F, radius, 0, 0, is_sheet ? 2 : 4, c);
+        corner(s, r.x + radius + 0.5F, y1 - radius + 0.5F, radius, 0.5 * M_PI, 0, is_sheet ? 0 : 4, c);
     }
 }
 
@@ -211,7 +210,7 @@ static void sheets(scene *s, rect r, float radius, double zoom, float alpha)
     for (int i = 2; i > 0; i--) {
         rect sheet = {r.x + step * (float)i, r.y - step * (float)i, r.w, r.h};
         frame_fill(s, sheet, radius, faded(s, graph_mix(s->t->ground, s->t->row, 0.8), alpha));
-        frame_border(s, sheet, radius, faded(s, s->t->line, alpha));
+        frame_border(s, sheet, radius, true, faded(s, s->t->line, alpha));
     }
 }
 
@@ -230,9 +229,9 @@ static void draw_frame(scene *s, graph_view *g, const seen_item *k, bool is_cove
     frame_fill(s, r, radius, faded(s, frame_colour(s, p, k->item), k->alpha));
     bool chosen = p->v->items[k->item].element == g->selected;
     rgba border = chosen ? s->t->selection : faded(s, s->t->line, k->alpha);
-    frame_border(s, r, radius, border);
+    frame_border(s, r, radius, false, border);
     if (chosen && r.w > 4 && r.h > 4) {
-        frame_border(s, (rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2}, fmaxf(radius - 1, 0), border);
+        frame_border(s, (rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2}, fmaxf(radius - 1, 0), false, border);
     }
 }
 
@@ -261,7 +260,12 @@ static void share_remark(const graph_picture *p, uint32_t item, char *out, size_
     const graph_measure *m = p->of->measures;
     const visible_item *v = &p->v->items[item];
     float own = m[v->element].time_ns;
-    float around = m[p->v->items[v->parent].element].time_ns;
+    uint32_t outer = p->v->items[v->parent].element;
+    float around = m[outer].time_ns;
+    const plan_element *o = &p->of->plan->elements[outer];
+    if (o->kind == ELEMENT_STACK && o->family < p->of->plan->n_families && !(p->state.open[outer] & STATE_DISSOLVED)) {
+        around /= (float)p->of->plan->families[o->family].n_members; /* one of them is shown */
+    }
     out[0] = '\0';
     if (p->times && own > 0 && around > 0 && item != 0) {
         (void)snprintf(out, cap, "%.0f %% of %.40s", 100 * (double)(own / around),
@@ -280,27 +284,46 @@ static void draw_title(scene *s, graph_view *g, const seen_item *k, double dp)
     graph_area_add(s, (rect){k->r.x, k->r.y, k->r.w, h}, (graph_hit){GRAPH_HIT_TITLE, element, 0});
     char text[256];
     const plan_element *e = &p->of->plan->elements[element];
+    const char *name = plan_label(p->of->plan, element);
+    bool is_stack = e->kind == ELEMENT_STACK;
+    float name_w = ceilf(width_of(s, FACE_SANS_MEDIUM, dp, name));
+    float gap = px(s, dp * 0.8);
+    rect rest = {bar.x, bar.y, is_stack ? bar.w - px(s, dp * 3.4) : bar.w, h};
     share_remark(p, k->item, text, sizeof text);
-    float used = put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, bar, TEXT_RIGHT, s->t->dim, text);
-    if (e->kind == ELEMENT_STACK) {
-        used = px(s, 60);
+    float share_w = ceilf(width_of(s, FACE_SANS, dp * 0.9, text));
+    if (share_w > 0 && name_w + gap + share_w <= rest.w && !p->down) { /* lines come from above, there */
+        (void)put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_RIGHT, s->t->dim, text);
+        rest.w -= share_w + gap;
     }
-    rect rest = {bar.x, bar.y, bar.w - used - pad, h};
-    float w =
-        put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, rest, TEXT_LEFT, s->t->text, plan_label(p->of->plan, element));
-    rest.x += w + px(s, dp * 0.8);
-    rest.w -= w + px(s, dp * 0.8);
-    if (e->kind == ELEMENT_STACK) {
+    float w = put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, rest, TEXT_LEFT, s->t->text, name);
+    rest.x += w + gap;
+    rest.w -= w + gap;
+    if (is_stack) {
         (void)snprintf(text, sizeof text, "%s", graph_picture_note(p, k->item));
     } else {
         char count[32];
         count_format(e->n_nodes, count, sizeof count);
         (void)snprintf(text, sizeof text, "%s operator%s", count, e->n_nodes == 1 ? "" : "s");
     }
-    if (w > 0 && (e->kind == ELEMENT_STACK || width_of(s, FACE_SANS, dp * 0.9, text) <= rest.w)) {
+    if (w > 0 && (is_stack || width_of(s, FACE_SANS, dp * 0.9, text) <= rest.w)) {
         (void)put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_LEFT, s->t->dim, text);
     }
     draw_badge(s, g, k, dp, element);
+}
+
+bool graph_place(graph_view *g, rect r)
+{
+    for (size_t i = 0; i + 3 < g->n_placed; i += 4) {
+        const float *o = &g->placed[i];
+        if (r.x < o[2] && r.x + r.w > o[0] && r.y < o[3] && r.y + r.h > o[1]) {
+            return false;
+        }
+    }
+    float at[4] = {r.x, r.y, r.x + r.w, r.y + r.h};
+    for (int i = 0; i < 4; i++) {
+        VEC_PUSH(g->placed, g->n_placed, g->cap_placed, at[i]);
+    }
+    return true;
 }
 
 /* Far out, the names of large modules stand on chips of their own, as many as don't meet. */
@@ -314,15 +337,8 @@ static void draw_chip(scene *s, graph_view *g, const seen_item *k)
     if (k->item == 0 || w < px(s, 36) || r.y + h > k->r.y + k->r.h || r.x + w > k->r.x + k->r.w) {
         return;
     }
-    for (size_t i = 0; i + 3 < g->n_placed; i += 4) {
-        const float *o = &g->placed[i];
-        if (r.x < o[2] && r.x + w > o[0] && r.y < o[3] && r.y + h > o[1]) {
-            return;
-        }
-    }
-    float at[4] = {r.x, r.y, r.x + w, r.y + h};
-    for (int i = 0; i < 4; i++) {
-        VEC_PUSH(g->placed, g->n_placed, g->cap_placed, at[i]);
+    if (!graph_place(g, r)) {
+        return;
     }
     draw_round(s->l, LAYER_MARKS, r, px(s, 4), s->t->panel, fmaxf(1, px(s, 1)), s->t->line);
     (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, (rect){r.x + px(s, 6), r.y, w - px(s, 12), h}, TEXT_LEFT,
@@ -408,27 +424,46 @@ static void draw_names(scene *s, graph_view *g, const seen_item *k, rgba c, doub
     g->n_labels++;
 }
 
-/* One cell per tensor dimension that is cut; the more slices the stronger. */
-static void draw_sharding(scene *s, graph_view *g, const seen_item *k, const plan_element *e)
+rect graph_box_of(const scene *s, const graph_view *g, const seen_item *k)
+{
+    const graph_picture *p = g->now;
+    rect r = k->r;
+    size_t n = k->kind == SEEN_CLOSED ? graph_sharding_cells(p->of->plan, p->v->items[k->item].element, NULL) : 0;
+    float scale = (float)g->k;
+    (void)s;
+    if (n > 0 && p->down) {
+        r.w = fmaxf(r.w - ((float)n * SHARD_DP + 4) * scale, 1);
+    } else if (n > 0) {
+        r.y += (SHARD_DP + 4) * scale;
+        r.h = fmaxf(r.h - (SHARD_DP + 4) * scale, 1);
+    }
+    return r;
+}
+
+/* One cell per tensor dimension; the more slices the stronger. */
+static void draw_sharding(scene *s, graph_view *g, const seen_item *k, rect box)
 {
     uint32_t slices[8];
-    const graph *gr = g->now->of->plan->g;
-    double zoom = zoom_of(s, g);
-    double dp = graph_text_dp(s, g, 9.5);
-    size_t n = e->kind == ELEMENT_LEAF && e->node < gr->n_nodes && gr->node_sharding[e->node] != 0 && dp > 0
-                   ? graph_sharding(gr, e->node, 0, slices, 8)
-                   : 0;
-    float side = snap(14 * fmin(zoom, 1.5) * (double)s->m.s);
+    size_t n = graph_sharding_cells(g->now->of->plan, g->now->v->items[k->item].element, slices);
+    float step = (float)(SHARD_DP * g->k);
+    float side = fmaxf(snap((double)step) - px(s, 1), 2);
+    double dp = fmin((double)(side / s->m.s) * 0.68, 12);
     for (size_t i = 0; i < n; i++) {
-        rect r = {snap((double)k->r.x) + (float)i * (side + px(s, 1)), snap((double)(k->r.y - side - px(s, 3))), side,
-                  side};
+        rect r = {snap((double)box.x) + snap((double)(step * (float)i)),
+                  snap((double)(box.y - step - (float)(2 * g->k))), side, side};
+        if (g->now->down) {
+            r.x = snap((double)(box.x + box.w + (float)(4 * g->k) + step * (float)i));
+            r.y = snap((double)(box.y + (box.h - side) / 2));
+        }
         double strength = slices[i] > 1 ? fmin(0.55 + 0.15 * log2((double)slices[i]), 1) : 0.08;
         rgba c = graph_mix(s->t->ground, s->t->data[CLASS_COLLECTIVE], strength);
         draw_round(s->l, LAYER_DATA, r, px(s, 2), faded(s, c, k->alpha), 0, c);
         char text[16];
         (void)snprintf(text, sizeof text, "%u", slices[i]);
         rgba on = slices[i] > 1 ? theme_label_colour(s->t, c) : s->t->dim;
-        (void)put_text(s, LAYER_DATA, FACE_SANS_BOLD, dp, r, TEXT_CENTRE, on, text);
+        if (dp >= LEAST_TEXT_PX) {
+            (void)put_text(s, LAYER_DATA, FACE_SANS_BOLD, dp, r, TEXT_CENTRE, on, text);
+        }
     }
 }
 
@@ -500,7 +535,9 @@ static void draw_box(scene *s, graph_view *g, const seen_item *k, double dp)
     uint32_t element = p->v->items[k->item].element;
     const plan_element *e = &p->of->plan->elements[element];
     box_paint b = paint_of(s, g, k);
-    rect r = whole_px(k->r);
+    seen_item inner = *k;
+    inner.r = graph_box_of(s, g, k);
+    rect r = whole_px(inner.r);
     double zoom = zoom_of(s, g);
     float radius = fminf(px(s, BOX_RADIUS_DP * fmin(zoom, 1.4)), fminf(r.w, r.h) / 3);
     if (e->kind == ELEMENT_STACK) {
@@ -513,10 +550,12 @@ static void draw_box(scene *s, graph_view *g, const seen_item *k, double dp)
         draw_round(s->l, LAYER_DATA, strip, w / 2, b.strip, 0, b.strip);
     }
     if (dp > 0) {
-        draw_names(s, g, k, b.text, dp);
-        draw_time(s, g, k->item, r, k->alpha);
-        draw_badge(s, g, k, dp, element);
-        draw_sharding(s, g, k, e);
+        draw_names(s, g, &inner, b.text, dp);
+        if (s->v.graph.colour == COLOUR_CLASS) {
+            draw_time(s, g, k->item, r, k->alpha);
+        }
+        draw_badge(s, g, &inner, dp, element);
+        draw_sharding(s, g, k, inner.r);
     }
 }
 

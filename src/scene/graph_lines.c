@@ -16,7 +16,9 @@ typedef struct line_pen {
     float width, dash;
     double ox, oy; /* px of the module's top left */
     double k;
+    float arrow; /* length of the arrow at the end, px; 0: none */
     size_t n_drawn;
+    bool has_size; /* a line of the module tells its size: one is enough */
     bool is_full;
 } line_pen;
 
@@ -107,7 +109,9 @@ static void draw_track(line_pen *n, const layout_point *q, uint32_t count)
     point_px(n, &q[0], at);
     for (uint32_t i = 1; i < count; i++) {
         point_px(n, &q[i], b);
-        if (i + 1 == count) {
+        if (i + 1 == count) { /* the arrow's tip is thinner than the line */
+            float len = hypotf(b[0] - at[0], b[1] - at[1]);
+            along(b, at, fminf(0.7F * n->arrow, len), b);
             piece(n, at[0], at[1], b[0], b[1]);
             return;
         }
@@ -163,11 +167,11 @@ static float width_of_line(const scene *s, const visible_line *l, double zoom)
 {
     double w = 1.5;
     if (l->bytes > 0) {
-        w += 0.24 * fmax(log2((double)l->bytes) - 16, 0);
+        w += 0.2 * fmax(log2((double)l->bytes) - 17, 0);
     } else {
         w += 0.3 * log2(fmax((double)l->n_edges, 1));
     }
-    w = fmin(w, 4.5);
+    w = fmin(w, 4);
     w = l->flags & LINE_CONTROL ? 1 : w;
     w *= fmin(fmax(zoom, 0.25), 1.6) * (double)s->m.s;
     return fmaxf(snap(w), 1);
@@ -220,6 +224,14 @@ static rgba line_paint(const line_pen *n, const visible_line *l, float alpha)
 
 /* ------------------------------------------------------------------ ends */
 
+static float arrow_size(const line_pen *n)
+{
+    double zoom = n->k / (double)n->s->m.s;
+    double dp = (4.2 + 0.9 * (double)n->width / (double)n->s->m.s) * fmin(zoom, 1.3);
+    float size = (float)(fmax(dp, zoom > 0.34 ? 4 : 0) * (double)n->s->m.s);
+    return size < 2.5F ? 0 : size;
+}
+
 static void draw_arrow(line_pen *n, const layout_point *q, uint32_t count)
 {
     float end[2];
@@ -227,17 +239,14 @@ static void draw_arrow(line_pen *n, const layout_point *q, uint32_t count)
     point_px(n, &q[count - 1], end);
     point_px(n, &q[count - 2], before);
     float len = hypotf(end[0] - before[0], end[1] - before[1]);
-    double zoom = n->k / (double)n->s->m.s;
-    double dp = (4.2 + 0.9 * (double)n->width / (double)n->s->m.s) * fmin(zoom, 1.3);
-    float size = (float)(fmax(dp, zoom > 0.34 ? 4 : 0) * (double)n->s->m.s);
-    if (len < 1e-3F || size < 2.5F) {
+    if (len < 1e-3F || n->arrow <= 0) {
         return;
     }
     float dx = (end[0] - before[0]) / len;
     float dy = (end[1] - before[1]) / len;
-    float half = 0.62F * size;
-    float x[3] = {end[0], end[0] - size * dx - half * dy, end[0] - size * dx + half * dy};
-    float y[3] = {end[1], end[1] - size * dy + half * dx, end[1] - size * dy - half * dx};
+    float half = 0.62F * n->arrow;
+    float x[3] = {end[0], end[0] - n->arrow * dx - half * dy, end[0] - n->arrow * dx + half * dy};
+    float y[3] = {end[1], end[1] - n->arrow * dy + half * dx, end[1] - n->arrow * dy - half * dx};
     draw_triangle(n->s->l, n->layer, x, y, n->colour);
 }
 
@@ -260,7 +269,7 @@ static void draw_size(line_pen *n, const visible_line *l, const layout_point *q,
 {
     scene *s = n->s;
     double dp = graph_text_dp(s, n->g, 10.5);
-    if (l->bytes < ((uint64_t)1 << 20) || dp < 8) {
+    if (n->has_size || l->bytes < ((uint64_t)1 << 20) || dp < 8) {
         return;
     }
     for (uint32_t i = 1; i + 1 < count; i++) { /* never on the pieces at the ends, where neighbours are near */
@@ -271,8 +280,12 @@ static void draw_size(line_pen *n, const visible_line *l, const layout_point *q,
         char text[48];
         bytes_format(l->bytes, text, sizeof text);
         float w = width_of(s, FACE_SANS, dp, text);
-        if (i > 1 && a[1] == b[1] && fabsf(a[0] - b[0]) > 3 * w) {
+        if (i > 1 && a[1] == b[1] && fabsf(a[0] - b[0]) > 6 * w) {
             rect r = {fminf(a[0], b[0]) + px(s, 14), a[1] - px(s, dp * 1.5) - n->width / 2, w + 2, px(s, dp * 1.4)};
+            if (!graph_place(n->g, r)) {
+                return;
+            }
+            n->has_size = true;
             (void)put_text(s, LAYER_DATA, FACE_SANS, dp, r, TEXT_LEFT, s->t->dim, text);
             return;
         }
@@ -298,6 +311,7 @@ static void draw_visible_line(void *ctx, uint32_t place)
     n->colour = line_paint(n, l, n->g->passage < 1 ? (float)n->g->passage : 1);
     n->dash = l->flags & LINE_BACK ? px(n->s, fmax(5 * zoom, 3)) : l->flags & LINE_CONTROL ? px(n->s, 3) : 0;
     n->width += lit && zoom < 0.6 ? 1 : 0;
+    n->arrow = l->to != l->module && n->p->v->items[l->to].n_children == 0 ? arrow_size(n) : 0;
     n->n_drawn++;
     if (n->s->v.graph.smooth && (r->n_points - 1) % 3 == 0) {
         draw_curve(n, q, r->n_points);
@@ -305,7 +319,7 @@ static void draw_visible_line(void *ctx, uint32_t place)
         draw_track(n, q, r->n_points);
         draw_size(n, l, q, r->n_points);
     }
-    if (l->to != l->module && n->p->v->items[l->to].n_children == 0) {
+    if (l->to != l->module) {
         draw_arrow(n, q, r->n_points);
     } else if (l->module != 0) {
         draw_port(n, &q[r->n_points - 1]);
@@ -327,6 +341,7 @@ static void draw_module_lines(line_pen *n, uint32_t module)
     const graph_trees *x = &n->p->index;
     const layout_box *b = &n->p->l->boxes[module];
     const scene *s = n->s;
+    n->has_size = false;
     n->ox = (double)world_x(s, n->g, b->x);
     n->oy = (double)world_y(s, n->g, b->y);
     if (!has_room(n, module)) {

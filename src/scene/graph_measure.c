@@ -35,6 +35,26 @@ graph_measure *graph_measure_make(const graph_plan *p, const graph_join *j)
     return m;
 }
 
+size_t graph_sharding_cells(const graph_plan *p, uint32_t element, uint32_t slices[8])
+{
+    const plan_element *e = &p->elements[element];
+    uint32_t own[8];
+    uint32_t *to = slices ? slices : own;
+    if (e->kind != ELEMENT_LEAF || e->node >= p->g->n_nodes || p->g->node_sharding[e->node] == 0) {
+        return 0;
+    }
+    size_t n = 0;
+    for (unsigned slot = 0; slot < 4; slot++) { /* an input that is not cut tells least */
+        n = graph_sharding(p->g, e->node, slot, to, 8);
+        for (size_t i = 0; i < n; i++) {
+            if (to[i] > 1) {
+                return n;
+            }
+        }
+    }
+    return graph_sharding(p->g, e->node, 0, to, 8);
+}
+
 /* ------------------------------------------------------------------ stacks */
 
 uint32_t scene_graph_stack(const graph_plan *p, uint32_t element)

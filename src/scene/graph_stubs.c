@@ -44,19 +44,29 @@ static void names_of(const graph_view *g, const stub_side *k, char *out, size_t 
     }
 }
 
-static void draw_name(scene *s, graph_view *g, const stub_side *k, rect r, bool both)
+/* Left of an input's ring, right of an output's, where the way to the neighbours is wide enough; else below. Where
+ * neither has room, the pointer tells. */
+static void draw_name(scene *s, graph_view *g, const stub_side *k, rect r, const float at[2], bool both)
 {
     double dp = graph_text_dp(s, g, 10);
-    if (dp < LEAST_TEXT_PX) {
-        return;
-    }
+    double zoom = zoom_of(s, g);
     char text[128];
     names_of(g, k, text, sizeof text);
-    float room = both ? r.w / 2 - px(s, 4) : r.w;
-    rect line = {k->is_input ? r.x + px(s, 2) : r.x + r.w - room - px(s, 2), r.y + r.h + px(s, 1), room,
-                 px(s, dp * 1.5)};
-    text_align align = k->is_input ? TEXT_LEFT : TEXT_RIGHT;
-    (void)put_text(s, LAYER_DATA, FACE_SANS, dp, line, align, s->t->dim, text);
+    float w = dp >= LEAST_TEXT_PX ? ceilf(width_of(s, FACE_SANS, dp, text)) : 0;
+    float h = px(s, dp * 1.4);
+    float ring = px(s, 7 * fmin(zoom, 1.3));
+    rect line = {k->is_input ? at[0] - ring - w : at[0] + ring, at[1] - h / 2, w, h};
+    bool beside = !g->now->down && w <= px(s, 30 * zoom);
+    if (!beside) {
+        float room = both ? r.w / 2 - px(s, 4) : r.w;
+        line = (rect){k->is_input ? r.x + px(s, 2) : r.x + r.w - room - px(s, 2), r.y + r.h + px(s, 1), room, h};
+        line.y += g->now->down ? px(s, 4) : 0;
+    }
+    if (w > 0 && (beside || (double)(h + 3) < LAYOUT_PAD * g->k) && graph_place(g, line)) {
+        text_align align = k->is_input == beside ? TEXT_RIGHT : TEXT_LEFT;
+        align = beside ? align : k->is_input ? TEXT_LEFT : TEXT_RIGHT;
+        (void)put_text(s, LAYER_DATA, FACE_SANS, dp, line, align, s->t->dim, text);
+    }
 }
 
 /* Lines to the other ends as far as they are visible, without the help of the layout. */
@@ -94,7 +104,8 @@ static void draw_reveal(scene *s, graph_view *g, const stub_side *k, const float
 static void draw_side(scene *s, graph_view *g, const stub_side *k, const seen_item *seen, bool both)
 {
     float at[2];
-    side_place(s, g, seen->r, k->is_input, at);
+    rect r_box = graph_box_of(s, g, seen);
+    side_place(s, g, r_box, k->is_input, at);
     float r = (float)(RING_DP * fmin(zoom_of(s, g), 1.3)) * s->m.s;
     uint32_t element = g->now->v->items[k->item].element;
     bool hovered = g->hover.kind == GRAPH_HIT_STUB && g->hover.stub >= k->first && g->hover.stub < k->first + k->n;
@@ -104,7 +115,7 @@ static void draw_side(scene *s, graph_view *g, const stub_side *k, const seen_it
                c);
     float dot = r * 0.4F;
     draw_round(s->l, LAYER_DATA, (rect){at[0] - dot, at[1] - dot, 2 * dot, 2 * dot}, dot, c, 0, c);
-    draw_name(s, g, k, seen->r, both);
+    draw_name(s, g, k, r_box, at, both);
     float reach = fmaxf(r, 6 * s->m.s);
     graph_area_add(s, (rect){at[0] - reach, at[1] - reach, 2 * reach, 2 * reach},
                    (graph_hit){GRAPH_HIT_STUB, element, k->first});

@@ -132,6 +132,10 @@ void graph_picture_describe(graph_picture *p, cancel_flag *cancel);
 const char *graph_picture_note(const graph_picture *p, uint32_t item);
 void graph_picture_measure(graph_picture *p, const graph_join *j, cancel_flag *cancel);
 
+/** Slices of the first input that is cut, at most 8; none where nothing is stated. `slices` may be NULL. */
+size_t graph_sharding_cells(const graph_plan *p, uint32_t element, uint32_t slices[8]);
+enum { SHARD_DP = 15 }; /* of a cell, with its gap */
+
 /* graph_reach.c: operators on the ways from one to another, as bits per node. @return how many; 0: no way */
 size_t graph_between(const graph *g, uint32_t from, uint32_t to, uint8_t *on, cancel_flag *cancel);
 
@@ -223,6 +227,10 @@ static inline bool is_dimming(const graph_view *g)
 {
     return g->hover_item != GRAPH_NONE || (g->now && g->now->on_path);
 }
+/** The box itself in the room that the layout gave it: without its sharding. */
+rect graph_box_of(const scene *s, const graph_view *g, const seen_item *k);
+/** Keep a place for a text that must not meet another one. @return false: it is taken */
+bool graph_place(graph_view *g, rect r);
 /** Where an item lies now, between two pictures if need be. */
 rect graph_item_rect(const scene *s, const graph_view *g, uint32_t item, float *alpha);
 void graph_area_add(scene *s, rect r, graph_hit hit);

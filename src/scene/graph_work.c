@@ -96,6 +96,11 @@ static void order_deinit(order *o)
 
 /* ------------------------------------------------------------------ sizes of boxes */
 
+typedef struct sizing {
+    const graph_work *work;
+    bool down;
+} sizing;
+
 static float label_width(const graph_work *w, const char *s)
 {
     float sum = 0;
@@ -106,14 +111,19 @@ static float label_width(const graph_work *w, const char *s)
     return sum;
 }
 
-/* Room for the name, the bar of time and, of modules, the line that says how much is inside. */
+/* Room for the name, the bar of time and, of modules, the line that says how much is inside; beside it for the
+ * sharding: above, or at the right where lines come from above. */
 static void box_size(void *ctx, const graph_plan *p, uint32_t element, float *w, float *h)
 {
-    const graph_work *k = ctx;
+    const sizing *z = ctx;
+    const graph_work *k = z->work;
     bool leaf = p->elements[element].kind == ELEMENT_LEAF;
     float text = label_width(k, plan_label(p, element));
     *w = ceilf(fmaxf(leaf ? 84 : 124, text + (leaf ? 28 : 44)) / 4) * 4;
     *h = leaf ? 44 : 52;
+    size_t cells = graph_sharding_cells(p, element, NULL);
+    *w += cells > 0 && z->down ? (float)cells * SHARD_DP + 4 : 0;
+    *h += cells > 0 && !z->down ? SHARD_DP + 4 : 0;
 }
 
 /* ------------------------------------------------------------------ from plan to plan */
@@ -282,7 +292,8 @@ static marey_status lay_out(graph_work *w, graph_picture *pic, const graph_shape
     o.routing = shape->smooth ? ROUTE_SMOOTH : ROUTE_ORTHOGONAL;
     o.by_stage = shape->by_stage;
     o.size = box_size;
-    o.size_ctx = w;
+    sizing z = {w, shape->down};
+    o.size_ctx = &z;
     o.cancel = &w->cancel;
     pic->state.flat = o.by_stage && w->g->n_stages > 0;
     marey_status status = visible_create(&pic->v, pic->of->plan, &pic->state, &w->cancel);
