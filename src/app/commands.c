@@ -19,6 +19,7 @@ const marey_command COMMANDS[] = {
 #endif
     {"stats", "what ran in a time range, by name, and where each rank's time went", cmd_stats},
     {"report", "the diagnosis: what makes the steps long, and who is to blame", cmd_report},
+    {"graph", "a computational graph: simplified, laid out, counted", cmd_graph},
     {"synth", "simulate a training run on a cluster, with known faults", cmd_synth},
     {"help", "this menu; the options of a command; the keys of the window", cmd_help},
 };

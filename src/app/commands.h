@@ -17,6 +17,7 @@ int cmd_info(int argc, char **argv);
 int cmd_grid(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_graph(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 #if MAREY_VIEWER

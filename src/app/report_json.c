@@ -164,7 +164,7 @@ static void put_what_ifs(json_out *j, const diagnosis *g)
         json_kint(j, "step_ns", w->step_ns);
         json_kint(j, "step_without_ns", w->step_without_ns);
         json_kreal(j, "speedup", w->speedup);
-        json_kstr(j, "method", "removed excess (approximation)");
+        json_kstr(j, "method", w->is_replayed ? "replay" : "upper bound");
         json_end(j, '}');
     }
     json_end(j, ']');

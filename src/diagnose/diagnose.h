@@ -106,6 +106,7 @@ typedef struct what_if {
     const char *without; /* "rank 5", "link 3-7", "stage 2", "operators matmul" */
     int64_t step_ns, step_without_ns;
     double speedup; /* step / step without */
+    bool is_replayed;
 } what_if;
 
 typedef struct diagnosis {

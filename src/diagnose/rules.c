@@ -183,42 +183,44 @@ void finding_say(diagnosis *g, finding *f, const char *format, ...)
     va_end(list);
 }
 
-static void keep_what_if(diagnosis *g, int64_t step_ns, int64_t saved_ns, const char *without)
+static void keep_what_if(diagnosis *g, int64_t step_ns, int64_t saved_ns, const char *without, bool is_replayed)
 {
     int64_t left = step_ns - saved_ns;
     if (saved_ns > 0 && left > 0) {
-        what_if w = {without, step_ns, left, (double)step_ns / (double)left};
+        what_if w = {without, step_ns, left, (double)step_ns / (double)left, is_replayed};
         VEC_PUSH(g->what_ifs, g->n_what_ifs, g->cap_what_ifs, w);
     }
 }
 
-void what_if_add(diagnosis *g, int64_t saved_ns, const char *format, ...)
+void what_if_bound(diagnosis *g, int64_t saved_ns, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    keep_what_if(g, g->typical_step_ns, saved_ns, format_text(g, false, format, list));
+    keep_what_if(g, g->typical_step_ns, saved_ns, format_text(g, false, format, list), false);
     va_end(list);
 }
 
-void what_if_add_in(diagnosis *g, const flagged *f, int64_t saved_ns, const char *format, ...)
+void what_if_replayed(diagnosis *g, const flagged *f, int64_t saved_ns, const char *format, ...)
 {
     char name[256];
     va_list list;
     va_start(list, format);
     (void)vsnprintf(name, sizeof name, format, list);
     va_end(list);
-    if (f->n == 0 || f->n == g->data.n_steps) {
-        what_if_add(g, saved_ns, "%s", name);
-        return;
+    bool is_always = f->n == 0 || f->n == g->data.n_steps;
+    int64_t step_ns = g->typical_step_ns;
+    char steps[64] = "";
+    if (!is_always) {
+        int64_t sum = 0;
+        for (uint32_t i = 0; i < f->n; i++) {
+            sum += g->step_ns[f->steps[i]];
+        }
+        step_ns = sum / (int64_t)f->n;
+        (void)steps_phrase(g, f, steps);
     }
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < f->n; i++) {
-        sum += g->step_ns[f->steps[i]];
-    }
-    char steps[64];
     char text[320];
-    (void)snprintf(text, sizeof text, "%s%s", name, steps_phrase(g, f, steps));
-    keep_what_if(g, sum / (int64_t)f->n, saved_ns, arena_strndup(&g->mem, text, strlen(text)));
+    (void)snprintf(text, sizeof text, "%s%s", name, steps);
+    keep_what_if(g, step_ns, saved_ns, arena_strndup(&g->mem, text, strlen(text)), true);
 }
 
 void finding_ranks(diagnosis *g, finding *f, const uint32_t *ranks, size_t n)

@@ -65,9 +65,11 @@ void finding_steps(finding *f, const flagged *s);
 void finding_when(diagnosis *g, finding *f);
 /** " in steps 3 to 5", or nothing when these are all steps; `out` has room for 64 bytes. */
 const char *steps_phrase(const diagnosis *g, const flagged *f, char *out);
-void what_if_add(diagnosis *g, int64_t saved_ns, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/** The same of the steps concerned only, where these are not all: the typical step may be one without the fault. */
-void what_if_add_in(diagnosis *g, const flagged *f, int64_t saved_ns, const char *format, ...)
+/** As if all of `saved_ns` were on the critical path of the typical step: an upper bound. */
+void what_if_bound(diagnosis *g, int64_t saved_ns, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/** What saved_without() or saved_by_link() says. Of a fault of some steps the text and the length are of these only:
+ * the typical step may be one without it. */
+void what_if_replayed(diagnosis *g, const flagged *f, int64_t saved_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 const char *rank_name(const diagnosis *g, uint32_t rank);
 

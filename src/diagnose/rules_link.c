@@ -163,7 +163,7 @@ static void add_slow_way(const rule_state *s, const way_list *l, size_t i)
                 rank_name(g, w->a), rank_name(g, w->b), ratio, w->n_peers, steps_phrase(g, &u, steps), more);
     int64_t saved = saved_by_link(s, &u, w->a, w->b, NO_ID, ratio);
     finding_number_add(f, "saved_ns", (double)saved);
-    what_if_add_in(g, &u, saved, "the delay between %s and %s", rank_name(g, w->a), rank_name(g, w->b));
+    what_if_replayed(g, &u, saved, "the delay between %s and %s", rank_name(g, w->a), rank_name(g, w->b));
 }
 
 static void judge_transfers(rule_state *s)
@@ -380,7 +380,7 @@ static void add_slow_group(const rule_state *s, const group_excess *x, uint32_t 
         rank_name(g, ranks[0]), rank_name(g, ranks[n - 1]), ratio, x->n_peers[group], steps_phrase(g, &u, steps), more);
     int64_t saved = saved_by_link(s, &u, NO_ID, NO_ID, group, ratio);
     finding_number_add(f, "saved_ns", (double)saved);
-    what_if_add_in(g, &u, saved, "the delay in group %s", c->name);
+    what_if_replayed(g, &u, saved, "the delay in group %s", c->name);
     free(ranks);
 }
 

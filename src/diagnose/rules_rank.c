@@ -217,7 +217,7 @@ static void add_slow_rank(const rule_state *s, const suspect *u, bool is_first)
     }
     finding_say(g, f, "%s computes %.2f times as long as its peers%s, %s more per step%s.", rank_name(g, u->rank),
                 base > 0 ? own / base : 0, steps_phrase(g, &u->f, steps), excess_text, tail);
-    what_if_add_in(g, &u->f, saved, "%s", rank_name(g, u->rank));
+    what_if_replayed(g, &u->f, saved, "%s", rank_name(g, u->rank));
 }
 
 /* ---- a whole host ---- */
@@ -275,7 +275,7 @@ static void add_slow_host(const rule_state *s, const suspect *first, const uint3
     finding_say(g, f,
                 "All %zu ranks of host %.64s compute %.2f times as long as their peers%s, up to %s more per step.", n,
                 host, base > 0 ? own / base : 0, steps_phrase(g, &first->f, steps), excess_text);
-    what_if_add_in(g, &first->f, saved, "the delay of host %.64s", host);
+    what_if_replayed(g, &first->f, saved, "the delay of host %.64s", host);
 }
 
 /* Slow ranks, the slowest first; those of a host that is slow as a whole are one finding. */
@@ -317,7 +317,7 @@ static void add_stall(const rule_state *s, const suspect *u)
     time_format(worst->longest_gap_ns, gap, sizeof gap);
     finding_say(g, f, "%s stands still for %s%s while nothing from its peers is missing.", rank_name(g, u->rank), gap,
                 steps_phrase(g, &u->f, steps));
-    what_if_add_in(g, &u->f, saved, "the pause of %s", rank_name(g, u->rank));
+    what_if_replayed(g, &u->f, saved, "the pause of %s", rank_name(g, u->rank));
 }
 
 static void add_launch_bound(const rule_state *s, const suspect *u)
@@ -350,7 +350,7 @@ static void add_launch_bound(const rule_state *s, const suspect *u)
     }
     finding_say(g, f, "%s is idle between its kernels for %s of a step%s%s.", rank_name(g, u->rank), idle,
                 steps_phrase(g, &u->f, steps), why);
-    what_if_add_in(g, &u->f, saved, "late launches of %s", rank_name(g, u->rank));
+    what_if_replayed(g, &u->f, saved, "late launches of %s", rank_name(g, u->rank));
 }
 
 void rules_explain(rule_state *s, const excess *e)

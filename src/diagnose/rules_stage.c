@@ -73,7 +73,7 @@ static void add_imbalance(rule_state *s, const excess *e, uint32_t stage)
                 (int)f->stage, ratio, steps_phrase(g, &u, steps), more);
     int64_t saved = saved_without(s, e, stage, &u, EXCESS_COMPUTE, f->ranks, f->n_ranks);
     finding_number_add(f, "saved_ns", (double)saved);
-    what_if_add_in(g, &u, saved, "the excess of stage %d", (int)f->stage);
+    what_if_replayed(g, &u, saved, "the excess of stage %d", (int)f->stage);
 }
 
 /* ------------------------------------------------------------------ bubble */
@@ -152,8 +152,8 @@ static void add_bubble(rule_state *s)
                 100 * measured, p, m, 100 * ideal);
     if (m < UINT32_MAX / 2) {
         double less = (double)compute * (ideal - ideal / 2);
-        what_if_add(g, (int64_t)(less < (double)bubble ? less : (double)bubble),
-                    "half of the bubble (%u micro-batches)", 2 * m);
+        what_if_bound(g, (int64_t)(less < (double)bubble ? less : (double)bubble),
+                      "half of the bubble (%u micro-batches)", 2 * m);
     }
 }
 

@@ -65,7 +65,7 @@ static void add_exposed(const rule_state *s)
     time_format(ns, time, sizeof time);
     finding_say(g, f, "Communication that no compute hides takes %s of a step, %.0f %% (median over ranks).", time,
                 100 * share);
-    what_if_add(g, ns, "exposed communication");
+    what_if_bound(g, ns, "exposed communication");
 }
 
 static void add_launch_bound(const rule_state *s)
@@ -84,7 +84,7 @@ static void add_launch_bound(const rule_state *s)
     time_format(ns, time, sizeof time);
     finding_say(g, f, "Devices wait %s of a step for launches that come late, %.0f %% (median over ranks).", time,
                 100 * share);
-    what_if_add(g, ns, "waiting for launches");
+    what_if_bound(g, ns, "waiting for launches");
 }
 
 static void add_clocks(const rule_state *s)
@@ -175,7 +175,7 @@ static void add_operators(const rule_state *s)
                 v[n++] = sum[c * m->n_ranks + r];
             }
         }
-        what_if_add(g, lower_median(v, n) / (int64_t)g->data.n_steps, "operators: %s", m->categories[c].name);
+        what_if_bound(g, lower_median(v, n) / (int64_t)g->data.n_steps, "operators: %s", m->categories[c].name);
     }
     free(sum);
     free(v);

@@ -65,7 +65,7 @@ def commands():
 
 def check_help():
     names = commands()
-    want = ['convert', 'info', 'grid', 'stats', 'report', 'synth', 'help'] + (['open', 'render', 'bench'] if VIEWER else [])
+    want = ['convert', 'info', 'grid', 'stats', 'report', 'graph', 'synth', 'help'] + (['open', 'render', 'bench'] if VIEWER else [])
     check(sorted(names) == sorted(want), 'the menu lists exactly %s, not %s' % (want, names))
     for args in [['--version'], ['--help'], ['-h'], ['help']] + [[n, '--help'] for n in names] + [['help', n] for n in names]:
         done = run(*args)
