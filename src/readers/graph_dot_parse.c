@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { PAIRS_MAX = 1 << 20 };
+enum { PAIRS_MAX = 1 << 20, SCOPE_DEPTH_MAX = 60 };
 
 /* ---- tokens ---- */
 
@@ -350,8 +350,11 @@ static void open_subgraph(dot_text *t, gspan name, size_t left_from, size_t left
                    .left_from = left_from,
                    .left_to = left_to,
                    .after_arrow = after_arrow};
-    if (gspan_starts(name, "cluster")) {
-        uint32_t depth = t->scopes[f.scope].depth + 1;
+    uint32_t depth = t->scopes[f.scope].depth + 1;
+    bool cluster = gspan_starts(name, "cluster");
+    if (cluster && depth > SCOPE_DEPTH_MAX) {
+        dot_lose(t, MAREY_LOSS_LIMIT, t->token_at, 1);
+    } else if (cluster) {
         VEC_PUSH(t->scopes, t->n_scopes, t->cap_scopes,
                  ((dot_scope){.name = name, .parent = f.scope, .depth = depth, .cluster = true}));
         f.scope = (uint32_t)t->n_scopes - 1;

@@ -488,11 +488,14 @@ static marey_status push_place(layout *l, size_t at)
     return MAREY_OK;
 }
 
-static uint32_t find_entry(const hlo_module *m)
+static uint32_t find_entry(const layout *l)
 {
+    const hlo_module *m = l->m;
     if (m->entry != GRAPH_NONE) {
         return m->entry;
     }
+    diag_note(l->in->diag, l->in->path, DIAG_NO_OFFSET,
+              "The HLO module names no entry; the last computation that nothing calls is shown as such.");
     uint32_t entry = (uint32_t)m->n_computations - 1;
     for (uint32_t c = 0; c < m->n_computations; c++) {
         entry = m->computations[c].n_callers == 0 ? c : entry;
@@ -518,7 +521,7 @@ static marey_status lay_out(layout *l)
     marey_status status = MAREY_OK;
     uint32_t rest = GRAPH_NONE;
     size_t done = 0;
-    enqueue(l, (place){.computation = find_entry(l->m), .caller = GRAPH_NONE});
+    enqueue(l, (place){.computation = find_entry(l), .caller = GRAPH_NONE});
     /* After the entry, what nothing calls; last, what only calls itself. */
     for (unsigned pass = 0; pass < 3 && status == MAREY_OK; pass++) {
         for (uint32_t c = 0; c < l->m->n_computations && pass > 0 && status == MAREY_OK; c++) {

@@ -413,6 +413,8 @@ static const char *parse_line(hlo_text *t, const char *p)
         parse_module_line(t, line.s, line.s + line.n);
     } else if (line.s[line.n - 1] == '{') {
         open_computation(t, line.s, line.s + line.n);
+    } else if (e == t->end) {
+        diag_lose(t->in->diag, MAREY_LOSS_TRUNCATED, t->in->file, t->in->size, 1, NULL);
     }
     return e;
 }

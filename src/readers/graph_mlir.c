@@ -466,7 +466,7 @@ static void place_body(mlir_build *m, uint32_t i, const mlir_region *r, mlir_reg
     p->base = location_name(m, o->loc);
     p->n_base = SCOPED_PARTS_MAX + 1;
     if (m->opened[i]++ == 0) {
-        m->space[i] = graph_builder_space(m->b, outer->space);
+        m->space[i] = o->first_arg == GRAPH_NONE ? outer->space : graph_builder_space(m->b, outer->space);
         if (!p->inlined) {
             gspan result = o->n_results ? m->t->results[o->first_result].name : (gspan){"", 0};
             char name[320];

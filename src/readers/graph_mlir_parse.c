@@ -532,7 +532,11 @@ static const char *tail_step(mlir_parser *m, const char *p)
     case '<':
         return take_angle(m, p);
     case '/':
-        return p + 1 < m->end && p[1] == '/' ? next_line(p, m->end) : p + 1;
+        if (p + 1 < m->end && p[1] == '/') {
+            end_types(m, p);
+            return next_line(p, m->end);
+        }
+        return p + 1;
     default:
         return is_word(*p) ? take_word(m, p) : take_mark(m, p);
     }
