@@ -13,3 +13,4 @@ endfunction()
 
 marey_add_fuzz_smoke(fuzz_chrome readers 20000 "${CMAKE_SOURCE_DIR}/tests/diff/readers/cases")
 marey_add_fuzz_smoke(fuzz_documents parse 20000 "${CMAKE_SOURCE_DIR}/tests/fuzz/documents")
+marey_add_fuzz_smoke(fuzz_graph_text readers 20000 "${CMAKE_SOURCE_DIR}/tests/fuzz/graphs_text")

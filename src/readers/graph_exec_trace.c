@@ -599,6 +599,9 @@ static void push_edges(et_reader *e, uint32_t i)
 
 static marey_status push_all(et_reader *e)
 {
+    if (e->n == 0) {
+        return diag_error(e->in->diag, MAREY_FORMAT, e->in->path, 0, "The execution trace has no node with an id.");
+    }
     qsort(e->nodes, e->n, sizeof *e->nodes, by_id);
     find_parents(e);
     find_depths(e);

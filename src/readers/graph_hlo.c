@@ -240,7 +240,7 @@ static gspan nearby_path(const hlo_module *m, const hlo_computation *c, uint32_t
             return m->insts[from].op_name;
         }
     }
-    return (gspan){NULL, 0};
+    return (gspan){"", 0};
 }
 
 /* Where the module of a call lies: beside the call; of a call without a path, beside what it works with. */
@@ -249,7 +249,7 @@ static uint32_t place_module(layout *l, const place *p, const place *around, uin
     if (p->depth >= NEST_MAX) {
         return 0;
     }
-    gspan path = {NULL, 0};
+    gspan path = {"", 0};
     if (l->m->insts[p->caller].op_name.n == 0) {
         path = nearby_path(l->m, &l->m->computations[around->computation], p->caller);
     }

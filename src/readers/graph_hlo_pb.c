@@ -28,7 +28,7 @@ typedef struct hlo_pb {
 
 static gspan text_of(const pb_field *f)
 {
-    return f->wire == PB_BYTES ? (gspan){(const char *)f->data, f->size} : (gspan){NULL, 0};
+    return f->wire == PB_BYTES && f->size ? (gspan){(const char *)f->data, f->size} : (gspan){"", 0};
 }
 
 /* What was written to the buffer, kept in the arena. */
@@ -267,8 +267,8 @@ static void add_frontend(hlo_pb *h, const pb_reader *outer, const pb_field *f)
     while (pb_next(&r, &entry)) {
         pb_reader pair;
         pb_field field;
-        gspan key = {NULL, 0};
-        gspan value = {NULL, 0};
+        gspan key = {"", 0};
+        gspan value = {"", 0};
         pb_enter(&pair, &r, &entry);
         while (pb_next(&pair, &field)) {
             key = field.number == 1 ? text_of(&field) : key;
@@ -325,7 +325,8 @@ static void add_calls(hlo_pb *h, hlo_inst *i, const pb_field *f)
 {
     uint64_t v = 0;
     for (size_t at = 0; pb_packed(f, &at, &v);) {
-        VEC_PUSH(h->m->calls, h->m->n_calls, h->m->cap_calls, ((hlo_call){.computation = GRAPH_NONE, .id = v}));
+        VEC_PUSH(h->m->calls, h->m->n_calls, h->m->cap_calls,
+                 ((hlo_call){.computation = GRAPH_NONE, .name = {"", 0}, .id = v}));
         i->n_calls++;
     }
 }
@@ -424,7 +425,11 @@ static void add_list(hlo_pb *h, const char *key, strbuf *list, const char *befor
 static void take_inst(hlo_pb *h, const pb_reader *outer, const pb_field *f, hlo_computation *c)
 {
     hlo_module *m = h->m;
-    hlo_inst i = {.id = -1,
+    hlo_inst i = {.name = {"", 0},
+                  .opcode = {"", 0},
+                  .shape = {"", 0},
+                  .op_name = {"", 0},
+                  .id = -1,
                   .offset = f->offset,
                   .first_operand = (uint32_t)m->n_operands,
                   .first_call = (uint32_t)m->n_calls,
@@ -465,7 +470,7 @@ static void take_inst(hlo_pb *h, const pb_reader *outer, const pb_field *f, hlo_
 static void take_computation(hlo_pb *h, const pb_reader *outer, const pb_field *f)
 {
     hlo_module *m = h->m;
-    hlo_computation c = {.first = (uint32_t)m->n_insts, .root = GRAPH_NONE};
+    hlo_computation c = {.name = {"", 0}, .first = (uint32_t)m->n_insts, .root = GRAPH_NONE};
     uint64_t root = UINT64_MAX;
     pb_reader r;
     pb_field field;

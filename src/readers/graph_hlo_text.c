@@ -291,7 +291,8 @@ static bool split_head(hlo_inst *i, const char **p, const char *end)
 static void parse_inst(hlo_text *t, const char *p, const char *end)
 {
     hlo_module *m = t->m;
-    hlo_inst i = {.id = -1,
+    hlo_inst i = {.op_name = {"", 0},
+                  .id = -1,
                   .offset = offset_of(t, p),
                   .first_operand = (uint32_t)m->n_operands,
                   .first_call = (uint32_t)m->n_calls,

@@ -248,7 +248,7 @@ static bool is_applied(const mlir_op *o)
 {
     static const char *const words[] = {"reduce", "scatter", "sort", ".map"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (memmem(o->name.s, o->name.n, words[i], strlen(words[i]))) {
+        if (gspan_has(o->name, words[i])) {
             return true;
         }
     }
@@ -264,7 +264,7 @@ static gspan dict_value(gspan dict, const char *key)
             return v.n >= 2 && v.s[0] == '"' ? (gspan){v.s + 1, v.n - 2} : v;
         }
     }
-    return (gspan){NULL, 0};
+    return (gspan){"", 0};
 }
 
 /* An argument: an input of its region; of the entry's arguments some are parameters. */
@@ -274,7 +274,7 @@ static uint32_t push_arg(mlir_build *m, const mlir_arg *a, uint32_t scope, uint3
     gspan kind = dict_value(a->dict, "ttcore.argument_type");
     name = name.n ? name : location_name(m, a->loc);
     name = name.n ? name : a->name;
-    bool parameter = kind.n && (memmem(kind.s, kind.n, "<parameter>", 11) || memmem(kind.s, kind.n, "<constant>", 10));
+    bool parameter = gspan_has(kind, "<parameter>") || gspan_has(kind, "<constant>");
     graph_node_in n = {.name = name.s,
                        .n_name = name.n,
                        .op = "argument",

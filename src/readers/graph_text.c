@@ -208,7 +208,7 @@ bool module_stack_split(gspan name, arena *mem, scoped_name *out)
     out->n = 0;
     out->phase = GRAPH_PHASE_NONE;
     out->leaf = (gspan){name.s, 0};
-    if (!memchr(name.s, '|', name.n)) {
+    if (name.n == 0 || !memchr(name.s, '|', name.n)) {
         return false;
     }
     gspan around = {NULL, 0};

@@ -33,6 +33,10 @@ static inline bool gspan_starts(gspan a, const char *text)
     size_t n = strlen(text);
     return a.n >= n && memcmp(a.s, text, n) == 0;
 }
+static inline bool gspan_has(gspan a, const char *text)
+{
+    return a.s && a.n && memmem(a.s, a.n, text, strlen(text));
+}
 static inline gspan gspan_of(const char *text)
 {
     return (gspan){text, strlen(text)};
