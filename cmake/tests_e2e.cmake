@@ -31,3 +31,9 @@ set_tests_properties(e2e.diagnose e2e.report PROPERTIES LABELS e2e TIMEOUT 600)
 add_test(NAME e2e.marey_resnet COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/marey_resnet.py $<TARGET_FILE:marey>
          ${CMAKE_SOURCE_DIR}/../shared)
 set_tests_properties(e2e.marey_resnet PROPERTIES LABELS e2e SKIP_RETURN_CODE 77)
+
+if(MAREY_VIEWER)
+    add_test(NAME e2e.window_graph COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/window_graph.py $<TARGET_FILE:marey>)
+    set_tests_properties(e2e.window_graph PROPERTIES LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+        ENVIRONMENT "LIBGL_ALWAYS_SOFTWARE=1")
+endif()

@@ -248,8 +248,10 @@ static void draw_badge(scene *s, graph_view *g, const seen_item *k, double dp, u
     float h = px(s, size * 1.75);
     float w = ceilf(width_of(s, FACE_SANS_BOLD, size, text)) + px(s, size * 1.6);
     rect r = {snap((double)(k->r.x + k->r.w - w - px(s, 8))), snap((double)(k->r.y - h / 2)), w, h};
-    if (k->r.w < w + px(s, 16)) {
+    r.x = fminf(r.x, s->m.plot.x + s->m.plot.w - w - px(s, 8));
+    if (k->kind == SEEN_CLOSED) { /* its name is near */
         r.x = snap((double)(k->r.x + k->r.w - w + px(s, 6)));
+        r.y = snap((double)(k->r.y - 0.8F * h));
     }
     draw_round(s->l, LAYER_MARKS, r, h / 2, s->t->accent, 0, s->t->accent);
     (void)put_text(s, LAYER_MARKS, FACE_SANS_BOLD, size, r, TEXT_CENTRE, theme_label_colour(s->t, s->t->accent), text);

@@ -16,6 +16,13 @@ typedef struct order {
     bool has_state;
 } order;
 
+/* What was open when a plan was left, and what that became in the next one: whoever turns the switch back finds it as
+ * it was. */
+typedef struct state_memory {
+    uint64_t left, entered; /* serials; 0: none */
+    graph_state before, after;
+} state_memory;
+
 struct graph_work {
     store_file *file;
     const graph *given;
@@ -39,7 +46,10 @@ struct graph_work {
     graph own;
     const graph *g;
     graph_join *join;
-    plan_box *plan;    /* the newest */
+    plan_box *plan; /* the newest */
+    plan_box *past; /* the one before: a switch is often turned back */
+    graph_shape past_shape;
+    state_memory memory;
     graph_shape shape; /* that it was made for */
     uint64_t n_pictures, n_plans;
     cancel_flag cancel;
@@ -205,6 +215,14 @@ static bool make_plan(graph_work *w, const graph_shape *shape)
     if (w->plan && same_plan(&w->shape, shape)) {
         return true;
     }
+    if (w->past && same_plan(&w->past_shape, shape)) {
+        plan_box *swap = w->plan;
+        w->plan = w->past;
+        w->past = swap;
+        w->past_shape = w->shape;
+        w->shape = *shape;
+        return true;
+    }
     plan_options o;
     plan_options_init(&o);
     for (int i = 0; i < GRAPH_STEP_COUNT; i++) {
@@ -217,7 +235,9 @@ static bool make_plan(graph_work *w, const graph_shape *shape)
     graph_plan *p = NULL;
     marey_status status = graph_plan_create(&p, w->g, &o, &d);
     if (status == MAREY_OK) {
-        plan_box_drop(&w->plan);
+        plan_box_drop(&w->past);
+        w->past = w->plan;
+        w->past_shape = w->shape;
         w->plan = mem_calloc(1, sizeof *w->plan);
         atomic_init(&w->plan->refs, 1);
         w->plan->serial = ++w->n_plans;
@@ -245,18 +265,39 @@ static void first_state(const graph_work *w, graph_state *s, const graph_plan *p
     }
 }
 
-static void make_state(const graph_work *w, const order *o, graph_state *s)
+static bool same_state(const graph_state *a, const graph_state *b)
+{
+    return a->n == b->n && a->n_families == b->n_families && memcmp(a->open, b->open, a->n) == 0 &&
+           memcmp(a->member, b->member, a->n_families * sizeof *a->member) == 0;
+}
+
+static void remember(graph_work *w, const order *o, const graph_state *now)
+{
+    state_memory next = {.left = o->wish.of->serial, .entered = w->plan->serial};
+    graph_state_copy(&next.before, &o->state);
+    graph_state_copy(&next.after, now);
+    graph_state_deinit(&w->memory.before);
+    graph_state_deinit(&w->memory.after);
+    w->memory = next;
+}
+
+static void make_state(graph_work *w, const order *o, graph_state *s)
 {
     const graph_plan *p = w->plan->plan;
     if (!o->has_state) {
         first_state(w, s, p);
     } else if (o->wish.of == w->plan) {
         graph_state_copy(s, &o->state);
+    } else if (o->wish.of->serial == w->memory.entered && w->plan->serial == w->memory.left &&
+               same_state(&o->state, &w->memory.after)) {
+        graph_state_copy(s, &w->memory.before);
+        remember(w, o, s);
     } else {
         uint8_t *bits = open_scopes(o->wish.of->plan, &o->state);
         graph_state_init(s, p);
         carry_over(s, p, bits);
         free(bits);
+        remember(w, o, s);
     }
 }
 
@@ -405,6 +446,9 @@ void graph_work_destroy(graph_work **pw)
     order_deinit(&w->wanted);
     graph_picture_free(&w->fresh);
     plan_box_drop(&w->plan);
+    plan_box_drop(&w->past);
+    graph_state_deinit(&w->memory.before);
+    graph_state_deinit(&w->memory.after);
     graph_join_free(&w->join);
     graph_deinit(&w->own);
     (void)pthread_cond_destroy(&w->changed);
