@@ -24,8 +24,8 @@ static void sort_by_key(uint32_t *order, uint32_t *scratch, size_t n, const uint
 
 static uint32_t *sorted_pairs(const uint32_t *from, const uint32_t *to, size_t n, size_t n_keys)
 {
-    uint32_t *order = mem_alloc((n + 1) * sizeof *order);
-    uint32_t *scratch = mem_alloc((n + 1) * sizeof *scratch);
+    uint32_t *order = mem_alloc_large((n + 1) * sizeof *order);
+    uint32_t *scratch = mem_alloc_large((n + 1) * sizeof *scratch);
     uint32_t *count = mem_alloc((n_keys + 2) * sizeof *count);
     bool sorted = true;
     for (size_t i = 0; i < n; i++) {
@@ -80,16 +80,16 @@ static size_t unfolded(vis_build *b, uint32_t *edge, uint32_t *from, uint32_t *t
 marey_status build_bundles(vis_build *b)
 {
     const graph *g = b->p->g;
-    uint32_t *edge = mem_alloc((g->n_edges + 1) * sizeof *edge);
-    uint32_t *from = mem_alloc((g->n_edges + 1) * sizeof *from);
-    uint32_t *to = mem_alloc((g->n_edges + 1) * sizeof *to);
+    uint32_t *edge = mem_alloc_large((g->n_edges + 1) * sizeof *edge);
+    uint32_t *from = mem_alloc_large((g->n_edges + 1) * sizeof *from);
+    uint32_t *to = mem_alloc_large((g->n_edges + 1) * sizeof *to);
     size_t n = unfolded(b, edge, from, to);
     uint32_t *order = sorted_pairs(from, to, n, b->v->n_items);
     size_t n_bundles = 0;
     for (size_t i = 0; i < n; i++) {
         n_bundles += i == 0 || from[order[i]] != from[order[i - 1]] || to[order[i]] != to[order[i - 1]];
     }
-    b->bundles = mem_alloc((n_bundles + 1) * sizeof *b->bundles);
+    b->bundles = mem_alloc_large((n_bundles + 1) * sizeof *b->bundles);
     for (size_t i = 0; i < n; i++) {
         uint32_t k = order[i];
         bundle *last = b->n_bundles ? &b->bundles[b->n_bundles - 1] : NULL;
@@ -117,7 +117,7 @@ typedef struct segments {
 
 static void all_segments(vis_build *b, segments *s)
 {
-    b->first_segment = mem_alloc((b->n_bundles + 1) * sizeof *b->first_segment);
+    b->first_segment = mem_alloc_large((b->n_bundles + 1) * sizeof *b->first_segment);
     VEC_RESERVE(s->from, s->cap_from, b->n_bundles + 16);
     VEC_RESERVE(s->to, s->cap_to, b->n_bundles + 16);
     for (size_t i = 0; i < b->n_bundles; i++) {
@@ -190,9 +190,9 @@ marey_status build_lines(vis_build *b)
     segments s = {0};
     all_segments(b, &s);
     uint32_t *order = sorted_pairs(s.from, s.to, s.n, b->v->n_items);
-    b->segment_line = mem_alloc((s.n + 1) * sizeof *b->segment_line);
+    b->segment_line = mem_alloc_large((s.n + 1) * sizeof *b->segment_line);
     size_t n = count_lines(&s, order, b->segment_line);
-    visible_line *lines = mem_alloc((n + 1) * sizeof *lines);
+    visible_line *lines = mem_alloc_large((n + 1) * sizeof *lines);
     uint32_t *run = mem_calloc(b->v->n_items + 2, sizeof *run);
     for (size_t i = s.n; i-- > 0;) {
         lines[b->segment_line[order[i]]] = (visible_line){.from = s.from[order[i]], .to = s.to[order[i]]};
@@ -205,7 +205,7 @@ marey_status build_lines(vis_build *b)
     }
     free(s.from);
     free(s.to);
-    b->v->lines = mem_alloc((n + 1) * sizeof *b->v->lines);
+    b->v->lines = mem_alloc_large((n + 1) * sizeof *b->v->lines);
     b->line_first = mem_alloc((b->v->n_items + 2) * sizeof *b->line_first);
     uint32_t *place = order; /* as long as there are segments: at least as many as lines */
     place_lines(b, lines, run, place);
