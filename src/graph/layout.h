@@ -1,9 +1,8 @@
 /*
  * Layered layout of what is visible: per open module, bottom-up; each open module becomes a box of fixed size in its
- * parent. Layers by longest path and promotion; long edges as segments (Eiglsperger, Siebenhaller, Kaufmann 2005);
- * order by few barycenter and median sweeps from the order of the input, best kept by counted crossings (Barth,
- * Juenger, Mutzel 2004); coordinates by Brandes and Koepf (2001, with the erratum of 2020); orthogonal routes in tracks
- * coloured by the left-edge rule, trunks shared. Modules that come out long and thin are wrapped.
+ * parent. Layers by longest path and network simplex; long lines as trunks; order by barycenter and median sweeps from
+ * the order of the input, best kept by counted crossings; coordinates by Brandes and Koepf; orthogonal routes in tracks.
+ * Modules that come out long and thin are wrapped. docs/graph.md tells each step with its source.
  *
  * Deterministic: the same visible graph and sizes give the same layout, whatever was open before. A module whose
  * inside is unchanged is taken from the cache. Unit: design px at zoom 1, x right, y down. Thread: one at a time
