@@ -131,6 +131,7 @@ typedef struct layout {
     size_t n, cap;
     uint32_t *scope_of; /* by computation: of its first place; GRAPH_NONE: not yet laid out */
     uint8_t *is_placed; /* by computation */
+    uint8_t *is_fixed;  /* by instruction: a constant, or one only reshaped */
     map64 homes;        /* scopes that are the home of a body */
     uint64_t copies_left;
     uint64_t n_shared, first_shared;
@@ -361,12 +362,40 @@ static void place_calls(layout *l, const place *around, uint32_t inst, uint32_t 
 
 /* ---- pushing ---- */
 
-static graph_role role_of(const place *p, const hlo_inst *i)
+static bool only_reshapes(gspan opcode)
 {
-    if (gspan_is(i->opcode, "parameter")) {
+    static const char *const opcodes[] = {"broadcast", "reshape", "convert", "bitcast", "copy", "transpose"};
+    for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) {
+        if (gspan_is(opcode, opcodes[k])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Constants, and what is known with them before anything runs: XLA spreads one scalar over many instructions. Operands
+ * come before their users; where they don't, nothing is assumed. */
+static void find_fixed(layout *l)
+{
+    const hlo_module *m = l->m;
+    for (uint32_t i = 0; i < m->n_insts; i++) {
+        const hlo_inst *inst = &m->insts[i];
+        bool fixed = gspan_is(inst->opcode, "constant") || gspan_is(inst->opcode, "iota");
+        bool reshapes = inst->n_operands > 0 && only_reshapes(inst->opcode);
+        for (uint32_t k = 0; k < inst->n_operands && reshapes; k++) {
+            uint32_t from = m->operands[inst->first_operand + k];
+            reshapes = from < i && l->is_fixed[from];
+        }
+        l->is_fixed[i] = fixed || reshapes;
+    }
+}
+
+static graph_role role_of(const layout *l, const place *p, uint32_t index)
+{
+    if (gspan_is(l->m->insts[index].opcode, "parameter")) {
         return p->inlined ? GRAPH_CONSTANT : GRAPH_INPUT;
     }
-    return p->inlined || gspan_is(i->opcode, "constant") ? GRAPH_CONSTANT : GRAPH_OPERATOR;
+    return p->inlined || l->is_fixed[index] ? GRAPH_CONSTANT : GRAPH_OPERATOR;
 }
 
 static void push_outputs(layout *l, const hlo_inst *i, uint32_t node)
@@ -412,7 +441,7 @@ static void push_inst(layout *l, const place *p, uint32_t index)
                        .scope = scope,
                        .key = i->id,
                        .stage = -1,
-                       .role = role_of(p, i),
+                       .role = role_of(l, p, index),
                        .phase = name.phase,
                        .flags = p->copy ? GRAPH_IMPLIED : 0};
     uint32_t node = graph_builder_node(l->b, &n);
@@ -553,6 +582,8 @@ marey_status hlo_module_build(hlo_module *m, const graph_input *in, graph_builde
     l.scope_of = mem_alloc(m->n_computations * sizeof *l.scope_of);
     memset(l.scope_of, 0xFF, m->n_computations * sizeof *l.scope_of);
     l.is_placed = mem_calloc(m->n_computations, 1);
+    l.is_fixed = mem_calloc(m->n_insts, 1);
+    find_fixed(&l);
     marey_status status = lay_out(&l);
     if (l.n_shared) {
         diag_lose(in->diag, MAREY_LOSS_LIMIT, in->file, l.first_shared, l.n_shared,
@@ -561,6 +592,7 @@ marey_status hlo_module_build(hlo_module *m, const graph_input *in, graph_builde
     free(l.queue);
     free(l.scope_of);
     free(l.is_placed);
+    free(l.is_fixed);
     map64_deinit(&l.homes);
     return status;
 }

@@ -176,6 +176,33 @@ static void test_many_lines(void **state)
     forget(&r);
 }
 
+/* What only reshapes constants is one; what takes anything else is none. */
+static void test_fixed(void **state)
+{
+    (void)state;
+    read_graph r = text_graph("HloModule m\nENTRY e {\n"
+                              "  c = f32[] constant(1)\n"
+                              "  i = s32[4] iota(), iota_dimension=0\n"
+                              "  b = f32[4] broadcast(c), dimensions={}\n"
+                              "  v = f32[4] convert(i)\n"
+                              "  p = f32[] parameter(0)\n"
+                              "  q = f32[4] broadcast(p), dimensions={}\n"
+                              "  early = f32[4] reshape(late)\n"
+                              "  late = f32[4] constant({1, 2, 3, 4})\n"
+                              "  ROOT s = f32[4] add(b, v)\n"
+                              "}\n");
+    assert_int_equal(r.status, MAREY_OK);
+    static const struct {
+        const char *name;
+        graph_role role;
+    } want[] = {{"c", GRAPH_CONSTANT}, {"i", GRAPH_CONSTANT}, {"b", GRAPH_CONSTANT},     {"v", GRAPH_CONSTANT},
+                {"p", GRAPH_INPUT},    {"q", GRAPH_OPERATOR}, {"early", GRAPH_OPERATOR}, {"s", GRAPH_OPERATOR}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        assert_int_equal(r.g.node_role[node_named(&r.g, want[i].name)], want[i].role);
+    }
+    forget(&r);
+}
+
 static void test_damage(void **state)
 {
     (void)state;
@@ -395,10 +422,10 @@ static void test_protobuf_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_instructions), cmocka_unit_test(test_calls),
-                                       cmocka_unit_test(test_phases),       cmocka_unit_test(test_many_lines),
-                                       cmocka_unit_test(test_damage),       cmocka_unit_test(test_endless_calls),
-                                       cmocka_unit_test(test_hostile),      cmocka_unit_test(test_unclosed),
-                                       cmocka_unit_test(test_protobuf),     cmocka_unit_test(test_protobuf_damage)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_instructions),  cmocka_unit_test(test_calls),          cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_many_lines),    cmocka_unit_test(test_fixed),          cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_endless_calls), cmocka_unit_test(test_hostile),        cmocka_unit_test(test_unclosed),
+        cmocka_unit_test(test_protobuf),      cmocka_unit_test(test_protobuf_damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
