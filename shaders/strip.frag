@@ -27,7 +27,6 @@ void main()
     float alpha = (cell.z & SELECTED) != 0u ? 1.0 : float(cell.w) * (1.0 / 255.0);
     alpha *= (cell.z & EDGE) != 0u ? 0.45 : 1.0;
     alpha *= (cell.z & COARSE) != 0u ? 0.7 : 1.0;
-    alpha *= mix(1.0, 0.25 + float(cell.y) * (0.75 / 255.0), v_field.w);
     alpha = cell.x < 32u && cell.y > (row & 255u) ? alpha : 0.0;
     o_colour = vec4(colour * alpha, alpha);
 }

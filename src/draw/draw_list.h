@@ -3,8 +3,9 @@
  *
  * Coordinates are device pixels, y down, origin at the top left of the frame; floats hold whole pixels where an edge
  * must be sharp. Order is back to front: by layer, then in the order of pushing. Inside one layer the renderer may draw
- * all items of one kind together, in the order quads, strips, bands, lines, triangles, glyphs: where that order would
- * hide something, use a higher layer. Clips are rectangles that nest (each is already intersected with its parent).
+ * all items of one kind together, in the order quads, strips (tall bars, low or stacked bars, those that dim), bands,
+ * lines, triangles, glyphs: where that order would hide something, use a higher layer. Clips are rectangles that nest
+ * (each is already intersected with its parent).
  *
  * Invariants (draw_list_check): no NaN or infinity; clip indices in range; strips' cells inside their arrays.
  * Owner: the list owns copies of everything pushed. Thread: one at a time.

@@ -86,7 +86,8 @@ void gpu_layout_destroy(gpu *g, gpu_layout *l);
 
 /* ---- textures ---- */
 
-typedef enum gpu_format { GPU_R8, GPU_RGBA8, GPU_RGBA8_INT, GPU_R32_INT } gpu_format;
+/* BGRA8: bytes in that order, RGBA in the shader. */
+typedef enum gpu_format { GPU_R8, GPU_RGBA8, GPU_BGRA8, GPU_RGBA8_INT, GPU_R32_INT } gpu_format;
 
 /** Nearest sampling, no mipmaps. `layers` 0 makes a plain 2-D texture, else an array. Content is undefined. */
 marey_status gpu_texture_create(gpu *g, gpu_texture *out, gpu_format format, int width, int height, int layers,

@@ -210,20 +210,18 @@ static marey_status gl_layout_create(void *self, gpu_object *o, diag *d)
 /* ---- textures ---- */
 
 /*
- * A picture that is drawn into. Asked for in this way it becomes RGBA8 everywhere, but with Mesa's software renderer in
- * the order of bytes for which that has its fast ways to fill rectangles.
+ * BGRA8 is for pictures that are drawn into, and copied from. Asked for in this way they become RGBA8 everywhere, but
+ * with Mesa's software renderer in the order of bytes for which that has its fast ways to fill rectangles.
  */
-enum { FORMAT_TARGET = GPU_R32_INT + 1 };
-
 static const struct {
     GLint internal;
     GLenum format, type;
 } gl_formats[] = {
     [GPU_R8] = {GL_R8, GL_RED, GL_UNSIGNED_BYTE},
     [GPU_RGBA8] = {GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE},
+    [GPU_BGRA8] = {GL_RGBA, GL_BGRA, GL_UNSIGNED_BYTE},
     [GPU_RGBA8_INT] = {GL_RGBA8UI, GL_RGBA_INTEGER, GL_UNSIGNED_BYTE},
     [GPU_R32_INT] = {GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT},
-    [FORMAT_TARGET] = {GL_RGBA, GL_BGRA, GL_UNSIGNED_BYTE},
 };
 
 static GLenum texture_target(const gpu_object *o)
@@ -240,6 +238,8 @@ static marey_status gl_texture_create(void *self, gpu_object *o, diag *d)
     gl->BindTexture(target, o->native);
     gl->TexParameteri(target, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
     gl->TexParameteri(target, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    gl->TexParameteri(target, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    gl->TexParameteri(target, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
     gl->TexParameteri(target, GL_TEXTURE_MAX_LEVEL, 0);
     if (o->layers) {
         gl->TexImage3D(target, 0, gl_formats[o->format].internal, o->width, o->height, o->layers, 0,
@@ -281,7 +281,7 @@ static void delete_target(const GladGLContext *gl, gpu_object *o)
 static marey_status gl_target_create(void *self, gpu_object *o, diag *d)
 {
     const GladGLContext *gl = &((gl_device *)self)->gl;
-    gpu_object picture = {.width = o->width, .height = o->height, .format = FORMAT_TARGET};
+    gpu_object picture = {.width = o->width, .height = o->height, .format = GPU_BGRA8};
     marey_status status = gl_texture_create(self, &picture, d);
     if (status != MAREY_OK) {
         return status;

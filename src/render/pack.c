@@ -7,9 +7,9 @@
 #include "base/mem.h"
 
 static const size_t item_sizes[PACK_COUNT] = {
-    [PACK_FLAT] = sizeof(pack_flat),   [PACK_ROUND] = sizeof(pack_round), [PACK_STRIP] = sizeof(pack_strip),
-    [PACK_BAND] = sizeof(pack_band),   [PACK_LINE] = sizeof(pack_line),   [PACK_TRI] = sizeof(pack_tri),
-    [PACK_GLYPH] = sizeof(pack_glyph),
+    [PACK_FLAT] = sizeof(pack_flat),   [PACK_ROUND] = sizeof(pack_round),   [PACK_STRIP] = sizeof(pack_strip),
+    [PACK_BAND] = sizeof(pack_band),   [PACK_LINE] = sizeof(pack_line),     [PACK_TRI] = sizeof(pack_tri),
+    [PACK_GLYPH] = sizeof(pack_glyph), [PACK_PIXELS] = sizeof(pack_pixels),
 };
 
 size_t pack_item_size(pack_kind kind)
@@ -23,6 +23,9 @@ void pack_deinit(pack *p)
         free(p->arrays[i].items);
     }
     free(p->rows);
+    free(p->cells);
+    free(p->pixels);
+    free(p->bar_colours);
     memset(p, 0, sizeof *p);
 }
 
@@ -183,8 +186,8 @@ static void pack_quads(pack *p, const draw_list *l, uint8_t layer)
 typedef struct placed_strip {
     pack_box box;
     int16_t x, top, floor;
-    uint32_t first_cell;
-    float dims;
+    const draw_cell *cells;
+    uint32_t n_cells;
 } placed_strip;
 
 enum { FIELD_MAX_GAP = 3 };
@@ -199,8 +202,8 @@ static bool place_strip(const draw_list *l, const draw_strip *s, placed_strip *o
     out->x = whole(s->r.x);
     out->top = whole(s->r.y);
     out->floor = high(whole(s->r.y + s->r.h), (int16_t)(out->top + 1));
-    out->first_cell = s->first_cell;
-    out->dims = s->full_height ? 1 : 0;
+    out->cells = l->cells + s->first_cell;
+    out->n_cells = s->n_cells;
     pack_box box = box_between(out->x, out->top, out->x + (float)s->n_cells, out->floor);
     out->box = cut_box(box, clip_box(l, s->clip));
     return !is_empty(out->box);
@@ -220,11 +223,14 @@ static void push_row(pack *p, uint32_t cell, uint32_t exceed)
     VEC_PUSH(p->rows, p->n_rows, p->cap_rows, cell << 8 | exceed);
 }
 
-static void push_rows(pack *p, const placed_strip *s)
+/* Copied, so that only the cells that are drawn from travel. @return where they lie */
+static uint32_t push_cells(pack *p, const placed_strip *s)
 {
-    for (int y = s->box.y0; y < s->box.y1; y++) {
-        push_row(p, s->first_cell, s->dims > 0 ? 0 : occupancy_to_exceed(s->floor - 1 - y, s->floor - s->top));
-    }
+    uint32_t first = (uint32_t)p->n_cells;
+    VEC_RESERVE(p->cells, p->cap_cells, p->n_cells + s->n_cells);
+    memcpy(p->cells + first, s->cells, s->n_cells * sizeof *s->cells);
+    p->n_cells += s->n_cells;
+    return first;
 }
 
 /* The instance that a strip may join: of the same columns, right above it and no more than a few pixels away. */
@@ -237,32 +243,191 @@ static pack_strip *field_for(pack *p, const placed_strip *s)
     }
     pack_strip *f = (pack_strip *)a->items + a->n - 1;
     int gap = s->box.y0 - f->box.y1;
-    bool same = f->x == s->x && f->dims == s->dims && f->box.x0 == s->box.x0 && f->box.x1 == s->box.x1;
+    bool same = f->x == s->x && f->box.x0 == s->box.x0 && f->box.x1 == s->box.x1;
     return same && gap >= 0 && gap <= FIELD_MAX_GAP ? f : NULL;
 }
 
-static void add_strip(pack *p, const placed_strip *s)
+static void add_bars(pack *p, const placed_strip *s)
 {
     pack_strip *f = field_for(p, s);
+    uint32_t first = push_cells(p, s);
     if (f) {
         for (int y = f->box.y1; y < s->box.y0; y++) {
-            push_row(p, s->first_cell, PACK_NEVER_INKED);
+            push_row(p, first, PACK_NEVER_INKED);
         }
         f->box.y1 = s->box.y1;
     } else {
-        *(pack_strip *)add(p, PACK_STRIP, true) = (pack_strip){s->box, s->x, s->box.y0, (float)p->n_rows, s->dims};
+        *(pack_strip *)add(p, PACK_STRIP, true) = (pack_strip){s->box, s->x, s->box.y0, (float)p->n_rows, 0};
     }
-    push_rows(p, s);
+    for (int y = s->box.y0; y < s->box.y1; y++) {
+        push_row(p, first, occupancy_to_exceed(s->floor - 1 - y, s->floor - s->top));
+    }
 }
 
-static void pack_strips(pack *p, const draw_list *l, uint8_t layer)
+/* ---- strips as pixels ---- */
+
+/* The instance of texels on pixels that rows from `box.y0` on continue; NULL: none. */
+static pack_pixels *area_for(pack *p, pack_box box)
+{
+    pack_array *a = &p->arrays[PACK_PIXELS];
+    const pack_batch *last = p->n_batches > 0 ? &p->batches[p->n_batches - 1] : NULL;
+    if (!last || last->kind != PACK_PIXELS || a->n == 0) {
+        return NULL;
+    }
+    pack_pixels *f = (pack_pixels *)a->items + a->n - 1;
+    bool is_area = f->y1 - f->y0 == (float)(f->box.y1 - f->box.y0);
+    return is_area && f->box.x0 == box.x0 && f->box.x1 == box.x1 && f->box.y1 == box.y0 ? f : NULL;
+}
+
+/* `n` more rows of texels. */
+static uint32_t *push_pixel_rows(pack *p, size_t n)
+{
+    VEC_RESERVE(p->pixels, p->cap_pixels, (p->n_pixel_rows + n) * p->pixel_columns);
+    p->n_pixel_rows += n;
+    return p->pixels + (p->n_pixel_rows - n) * p->pixel_columns;
+}
+
+/* The newest rows of texels, pixel by pixel on `box`. */
+static void add_area(pack *p, pack_box box)
+{
+    int height = box.y1 - box.y0;
+    float row = (float)p->n_pixel_rows - (float)height;
+    pack_pixels *f = area_for(p, box);
+    if (f) {
+        f->box.y1 = box.y1;
+        f->y1 += (float)height;
+    } else {
+        float width = (float)(box.x1 - box.x0);
+        *(pack_pixels *)add(p, PACK_PIXELS, true) = (pack_pixels){box, 0, row, width, row + (float)height};
+    }
+}
+
+static void add_dimmed(pack *p, const placed_strip *s)
+{
+    size_t n = (size_t)(s->box.x1 - s->box.x0);
+    pixels_from_cells(&p->palette, s->cells + (s->box.x0 - s->x), n, true, push_pixel_rows(p, 1));
+    if (s->box.y1 - s->box.y0 == 1) {
+        add_area(p, s->box);
+    } else { /* the middle of one row of texels, all over its height */
+        float row = (float)p->n_pixel_rows - 0.5F;
+        *(pack_pixels *)add(p, PACK_PIXELS, true) = (pack_pixels){s->box, 0, row, (float)n, row};
+    }
+}
+
+/* Strips of bars that lie over each other, as they would blend. */
+static void add_stack(pack *p, const placed_strip *strips, size_t n_strips)
+{
+    pack_box box = strips[0].box;
+    size_t n = (size_t)(box.x1 - box.x0);
+    size_t height = (size_t)(box.y1 - box.y0);
+    uint32_t *rows = push_pixel_rows(p, height);
+    memset(rows, 0, height * p->pixel_columns * sizeof *rows);
+    VEC_RESERVE(p->bar_colours, p->cap_bar_colours, n);
+    for (size_t k = 0; k < n_strips; k++) {
+        const placed_strip *s = &strips[k];
+        const draw_cell *cells = s->cells + (box.x0 - s->x);
+        pixels_from_cells(&p->palette, cells, n, false, p->bar_colours);
+        for (size_t y = 0; y < height; y++) {
+            uint32_t exceed = occupancy_to_exceed(s->floor - 1 - (box.y0 + (int)y), s->floor - s->top);
+            pixels_lay_over(p->bar_colours, cells, n, (uint8_t)exceed, rows + y * p->pixel_columns);
+        }
+    }
+    add_area(p, box);
+}
+
+/* ---- which way a strip goes ---- */
+
+enum { MAX_STACK = 32 };
+
+static bool same_place(const placed_strip *a, const placed_strip *b)
+{
+    return memcmp(&a->box, &b->box, sizeof a->box) == 0 && a->x == b->x && a->top == b->top && a->floor == b->floor;
+}
+
+/* The strips of bars of a layer that lie over each other, from the i-th on. @return the one after them */
+static size_t take_stack(const draw_list *l, uint8_t layer, size_t i, placed_strip stack[MAX_STACK], size_t *n)
+{
+    *n = 0;
+    for (; i < l->n_strips && *n < MAX_STACK; i++) {
+        const draw_strip *s = &l->strips[i];
+        if (s->layer != layer || s->full_height || !place_strip(l, s, &stack[*n])) {
+            continue;
+        }
+        if (*n > 0 && !same_place(&stack[0], &stack[*n])) {
+            break;
+        }
+        ++*n;
+    }
+    return i;
+}
+
+/* Do strips of bars become pixels, where `rows` are taken already? */
+static bool become_pixels(const placed_strip *first, size_t n, size_t rows)
+{
+    size_t height = (size_t)(first->box.y1 - first->box.y0);
+    return (n > 1 || height <= PACK_LOW_BARS) && rows + height <= PACK_PIXEL_ROWS;
+}
+
+/* Tall bars first, for they are the ground of what is low, if anything. */
+static void pack_bars(pack *p, const draw_list *l, uint8_t layer, bool as_pixels)
+{
+    placed_strip stack[MAX_STACK];
+    size_t n;
+    size_t rows = p->n_pixel_rows; /* counted here, so that both ways decide alike */
+    for (size_t i = 0; i < l->n_strips;) {
+        i = take_stack(l, layer, i, stack, &n);
+        bool pixels = n > 0 && become_pixels(stack, n, rows);
+        rows += pixels ? (size_t)(stack[0].box.y1 - stack[0].box.y0) : 0;
+        if (pixels && as_pixels) {
+            add_stack(p, stack, n);
+        }
+        for (size_t k = 0; !pixels && !as_pixels && k < n; k++) {
+            add_bars(p, &stack[k]);
+        }
+    }
+}
+
+static void pack_dimmed(pack *p, const draw_list *l, uint8_t layer)
 {
     for (size_t i = 0; i < l->n_strips; i++) {
         placed_strip s;
-        if (l->strips[i].layer == layer && place_strip(l, &l->strips[i], &s)) {
-            add_strip(p, &s);
+        if (l->strips[i].layer == layer && l->strips[i].full_height && place_strip(l, &l->strips[i], &s)) {
+            add_dimmed(p, &s);
         }
     }
+}
+
+/* A third of the way to the colour of severity: the class can still be told. */
+static rgba toward(rgba c, rgba to)
+{
+    return (rgba){(uint8_t)((2 * c.r + to.r) / 3), (uint8_t)((2 * c.g + to.g) / 3), (uint8_t)((2 * c.b + to.b) / 3),
+                  255};
+}
+
+static void find_colours(pack *p, const theme *t)
+{
+    if (p->theme != t && t) {
+        for (int i = 0; i < PALETTE_SIZE; i++) {
+            p->colours[i] = t->data[i];
+            p->colours[PALETTE_SIZE + i] = toward(t->data[i], t->severity);
+        }
+        p->palette = pixel_palette_make(p->colours);
+        p->theme = t;
+    }
+}
+
+/* As wide as the widest strip that is seen. */
+static size_t pixel_columns_for(const draw_list *l)
+{
+    size_t widest = 1;
+    for (size_t i = 0; i < l->n_strips; i++) {
+        placed_strip s;
+        if (place_strip(l, &l->strips[i], &s)) {
+            size_t width = (size_t)(s.box.x1 - s.box.x0);
+            widest = width > widest ? width : widest;
+        }
+    }
+    return widest;
 }
 
 static void pack_bands(pack *p, const draw_list *l, uint8_t layer)
@@ -430,12 +595,18 @@ void pack_build(pack *p, const draw_list *l, text_ctx *t)
 {
     p->n_batches = 0;
     p->n_rows = 0;
+    p->n_cells = 0;
+    find_colours(p, l->theme);
+    p->n_pixel_rows = 0;
+    p->pixel_columns = pixel_columns_for(l);
     for (int i = 0; i < PACK_COUNT; i++) {
         p->arrays[i].n = 0;
     }
     for (uint8_t layer = 0; layer < (uint8_t)LAYER_COUNT; layer++) {
         pack_quads(p, l, layer);
-        pack_strips(p, l, layer);
+        pack_bars(p, l, layer, false);
+        pack_bars(p, l, layer, true);
+        pack_dimmed(p, l, layer);
         pack_bands(p, l, layer);
         pack_lines(p, l, layer);
         pack_tris(p, l, layer);

@@ -13,12 +13,14 @@
 #include <stdint.h>
 
 #include "draw/draw_list.h"
+#include "render/pixels.h"
 #include "text/text.h"
 
 typedef enum pack_kind {
     PACK_FLAT,
     PACK_ROUND,
     PACK_STRIP,
+    PACK_PIXELS,
     PACK_BAND,
     PACK_LINE,
     PACK_TRI,
@@ -44,14 +46,23 @@ typedef struct pack_round {
 } pack_round;
 
 /*
- * Strips of the same columns that stand close above each other are one instance: rows of few pixels are then filled as
- * one area. For each of its pixel rows it has a record (pack.rows): where the row's first cell lies, and what occupancy
- * a cell must exceed to be inked there.
+ * Tall strips of bars. Those of the same columns that stand close above each other are one instance: they are then
+ * filled as one area. For each of its pixel rows it has a record (pack.rows): where the row's first cell lies, and what
+ * occupancy a cell must exceed to be inked there.
  */
 typedef struct pack_strip {
     pack_box box;
-    float x, y, first_record, dims; /* column of the first cell, pixel row of the first record; 1: occupancy dims */
+    float x, y, first_record, unused; /* column of the first cell, pixel row of the first record */
 } pack_strip;
+
+/*
+ * Strips whose occupancy dims, low strips of bars, and bars over each other: a part of pack.pixels, texel on pixel, or
+ * one row of texels over a row's height.
+ */
+typedef struct pack_pixels {
+    pack_box box;
+    float x0, y0, x1, y1; /* texels at the box's corners */
+} pack_pixels;
 
 typedef struct pack_band {
     float y_top, y_bottom;
@@ -85,7 +96,7 @@ typedef struct pack_batch {
 } pack_batch;
 
 /* Per layer: three of quads, two of lines, one of each other kind. */
-enum { PACK_MAX_BATCHES = LAYER_COUNT * 9 };
+enum { PACK_MAX_BATCHES = LAYER_COUNT * 10 };
 
 typedef struct pack_array {
     void *items;
@@ -96,6 +107,8 @@ enum {
     PACK_CELL_COLUMNS = 2048, /* cells lie in rows of so many: the shader knows it too */
     PACK_CELL_ROWS = 8192,
     PACK_RECORD_COLUMNS = 1024,
+    PACK_PIXEL_ROWS = 8192, /* what is more than that is drawn as bars */
+    PACK_LOW_BARS = 16,     /* px: so high may bars be that become pixels by themselves */
     PACK_NEVER_INKED = 255
 };
 
@@ -103,6 +116,15 @@ typedef struct pack {
     pack_array arrays[PACK_COUNT];
     uint32_t *rows; /* cell index << 8 | occupancy to exceed */
     size_t n_rows, cap_rows;
+    draw_cell *cells; /* of tall strips of bars, one after the other */
+    size_t n_cells, cap_cells;
+    uint32_t *pixels; /* [n_pixel_rows * pixel_columns] (pixels.h) */
+    size_t n_pixel_rows, cap_pixels, pixel_columns;
+    uint32_t *bar_colours; /* of one strip of bars */
+    size_t cap_bar_colours;
+    const theme *theme; /* that `palette` is of */
+    rgba colours[PIXEL_COLOURS];
+    pixel_palette palette;
     pack_batch batches[PACK_MAX_BATCHES];
     size_t n_batches;
 } pack;

@@ -22,6 +22,8 @@ struct renderer {
     programs programs;
     packed_texture cells, rows; /* pack.h */
     gpu_texture palette;
+    gpu_texture picture; /* pack.pixels */
+    int picture_width, picture_rows;
     gpu_texture atlas;
     size_t atlas_pages;
     uint32_t atlas_size;
@@ -107,39 +109,52 @@ static marey_status upload_array(renderer *r, packed_texture *t, const void *ite
     return MAREY_OK;
 }
 
-/* A third of the way to the colour of severity: the class can still be told. */
-static rgba toward(rgba c, rgba to)
+static marey_status upload_palette(renderer *r, diag *d)
 {
-    return (rgba){(uint8_t)((2 * c.r + to.r) / 3), (uint8_t)((2 * c.g + to.g) / 3), (uint8_t)((2 * c.b + to.b) / 3),
-                  255};
-}
-
-static marey_status upload_palette(renderer *r, const theme *t, diag *d)
-{
-    rgba colours[2 * PALETTE_SIZE];
-    for (int i = 0; i < PALETTE_SIZE; i++) {
-        colours[i] = t->data[i];
-        colours[PALETTE_SIZE + i] = toward(t->data[i], t->severity);
-    }
     if (!r->palette.id) {
-        marey_status status = gpu_texture_create(r->gpu, &r->palette, GPU_RGBA8, 2 * PALETTE_SIZE, 1, 0, d);
+        marey_status status = gpu_texture_create(r->gpu, &r->palette, GPU_RGBA8, PIXEL_COLOURS, 1, 0, d);
         if (status != MAREY_OK) {
             return status;
         }
     }
-    gpu_texture_write(r->gpu, r->palette, 0, 0, 0, 2 * PALETTE_SIZE, 1, colours);
+    gpu_texture_write(r->gpu, r->palette, 0, 0, 0, PIXEL_COLOURS, 1, r->pack.colours);
     return MAREY_OK;
 }
 
-static marey_status upload_strips(renderer *r, const draw_list *l, diag *d)
+static marey_status upload_strips(renderer *r, diag *d)
 {
     marey_status status;
-    MAREY_TRY(upload_array(r, &r->cells, l->cells, l->n_cells, d));
+    MAREY_TRY(upload_array(r, &r->cells, r->pack.cells, r->pack.n_cells, d));
     MAREY_TRY(upload_array(r, &r->rows, r->pack.rows, r->pack.n_rows, d));
-    MAREY_TRY(upload_palette(r, l->theme, d));
+    MAREY_TRY(upload_palette(r, d));
     return MAREY_OK;
 fail:
     return status;
+}
+
+/* The picture of low rows: as wide as the frame, and as high as any frame needed so far. */
+static marey_status upload_pixels(renderer *r, const draw_list *l, diag *d)
+{
+    int width = (int)l->width;
+    int rows = (int)r->pack.n_pixel_rows;
+    int wanted = r->picture_rows > 0 ? r->picture_rows : ROWS_MIN;
+    while (wanted < rows && wanted < MAX_FRAME_PX) {
+        wanted *= 2;
+    }
+    if (wanted < rows || wanted > gpu_max_texture_size(r->gpu)) {
+        return diag_error(d, MAREY_LIMIT, NULL, DIAG_NO_OFFSET, "the frame has more low rows than a texture holds");
+    }
+    if (!r->picture.id || width != r->picture_width || wanted != r->picture_rows) {
+        gpu_texture_destroy(r->gpu, &r->picture);
+        marey_status status = gpu_texture_create(r->gpu, &r->picture, GPU_BGRA8, width, wanted, 0, d);
+        if (status != MAREY_OK) {
+            return status;
+        }
+        r->picture_width = width;
+        r->picture_rows = wanted;
+    }
+    gpu_texture_write(r->gpu, r->picture, 0, 0, 0, (int)r->pack.pixel_columns, rows, r->pack.pixels);
+    return MAREY_OK;
 }
 
 static void upload_page(renderer *r, text_ctx *t, size_t page, bool whole)
@@ -206,7 +221,10 @@ static marey_status prepare(renderer *r, const draw_list *l, text_ctx *t, diag *
         }
     }
     if (r->pack.arrays[PACK_STRIP].n > 0) {
-        MAREY_TRY(upload_strips(r, l, d));
+        MAREY_TRY(upload_strips(r, d));
+    }
+    if (r->pack.arrays[PACK_PIXELS].n > 0) {
+        MAREY_TRY(upload_pixels(r, l, d));
     }
     if (t && r->pack.arrays[PACK_GLYPH].n > 0) {
         MAREY_TRY(upload_atlas(r, t, d));
@@ -231,6 +249,8 @@ static void draw_batch(renderer *r, const pack_batch *b)
         draw.textures[0] = r->cells.texture;
         draw.textures[1] = r->rows.texture;
         draw.textures[2] = r->palette;
+    } else if (b->kind == PACK_PIXELS) {
+        draw.textures[0] = r->picture;
     } else if (b->kind == PACK_GLYPH) {
         draw.textures[0] = r->atlas;
     }

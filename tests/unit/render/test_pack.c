@@ -113,7 +113,7 @@ static bool inked(const pack *p, const pack_strip *f, int y, int occupancy)
 static void rows_say_what_is_inked(void **state)
 {
     (void)state;
-    for (int height = 1; height <= 90; height++) {
+    for (int height = PACK_LOW_BARS + 1; height <= 90; height++) {
         draw_list l = begin();
         draw_add_strip(&l, LAYER_DATA, (rect){5, 3, 0, (float)height}, 10, false);
         pack p = packed(&l);
@@ -131,28 +131,82 @@ static void rows_say_what_is_inked(void **state)
     }
 }
 
+/* Of a strip with one cell of each occupancy, at most 16 px high: the same bars, pixel by pixel. */
+static void low_bars_are_pixels(void **state)
+{
+    (void)state;
+    for (int height = 1; height <= PACK_LOW_BARS; height++) {
+        draw_list l = begin();
+        draw_cell *cells = draw_add_strip(&l, LAYER_DATA, (rect){0, 3, 0, (float)height}, 190, false);
+        for (int i = 0; i < 190; i++) {
+            cells[i] = (draw_cell){2, (uint8_t)(i + 60), 0, 255};
+        }
+        pack p = packed(&l);
+        assert_int_equal(p.arrays[PACK_STRIP].n, 0);
+        assert_int_equal(p.n_pixel_rows, height);
+        for (int i = 0; i < 190; i++) {
+            int bar = (2 * height * (i + 60) + 255) / 510;
+            bar = bar < 1 ? 1 : bar;
+            for (int y = 0; y < height; y++) {
+                uint32_t texel = p.pixels[(size_t)y * p.pixel_columns + (size_t)i];
+                assert_int_equal(texel >> 24, height - 1 - y < bar ? 255 : 0);
+            }
+        }
+        pack_deinit(&p);
+        draw_list_deinit(&l);
+    }
+}
+
+static void bars_over_each_other_are_one_area(void **state)
+{
+    (void)state;
+    draw_list l = begin();
+    for (int i = 0; i < 3; i++) {
+        draw_cell *cells = draw_add_strip(&l, LAYER_DATA, (rect){20, 10, 0, 40}, 8, false);
+        for (int x = 0; x < 8; x++) {
+            cells[x] = (draw_cell){(uint8_t)(i + 1), (uint8_t)(255 / (i + 1)), 0, 255};
+        }
+    }
+    pack p = packed(&l);
+    const theme *t = l.theme;
+    assert_int_equal(p.arrays[PACK_STRIP].n, 0);
+    assert_int_equal(p.arrays[PACK_PIXELS].n, 1);
+    const pack_pixels *f = p.arrays[PACK_PIXELS].items;
+    assert_memory_equal(&f->box, &((pack_box){20, 10, 28, 50}), sizeof f->box);
+    assert_true(f->x0 == 0 && f->x1 == 8 && f->y0 == 0 && f->y1 == 40);
+    const int rows[3] = {5, 23, 39}; /* the first one's, the second's, the last one's colour lies on top */
+    for (int i = 0; i < 3; i++) {
+        uint32_t texel = p.pixels[(size_t)rows[i] * p.pixel_columns];
+        assert_int_equal(texel & 255, t->data[i + 1].b);
+        assert_int_equal(texel >> 16 & 255, t->data[i + 1].r);
+    }
+    pack_deinit(&p);
+    draw_list_deinit(&l);
+}
+
 static void low_rows_are_one_area(void **state)
 {
     (void)state;
     draw_list l = begin();
     for (int i = 0; i < 20; i++) {
-        draw_add_strip(&l, LAYER_DATA, (rect){10, 4 + 3 * (float)i, 0, 2}, 50, true);
+        draw_add_strip(&l, LAYER_DATA, (rect){10, 4 + (float)i, 0, 1}, 50, true);
     }
-    draw_add_strip(&l, LAYER_DATA, (rect){10, 70, 0, 2}, 50, true); /* too far away */
-    draw_add_strip(&l, LAYER_DATA, (rect){11, 72, 0, 2}, 50, true); /* other columns */
-    draw_push_clip(&l, (rect){0, 75, 200, 4});
-    draw_add_strip(&l, LAYER_DATA, (rect){11, 74, 0, 9}, 50, false); /* not dimmed; clipped above and below */
+    draw_add_strip(&l, LAYER_DATA, (rect){10, 25, 0, 1}, 50, true); /* not close */
+    draw_add_strip(&l, LAYER_DATA, (rect){11, 26, 0, 1}, 50, true); /* other columns */
+    draw_add_strip(&l, LAYER_DATA, (rect){11, 27, 0, 3}, 50, true); /* one row of texels for three */
+    draw_push_clip(&l, (rect){15, 70, 200, 24});
+    draw_add_strip(&l, LAYER_DATA, (rect){11, 60, 0, 39}, 50, false); /* tall bars, clipped all around */
     draw_pop_clip(&l);
     pack p = packed(&l);
-    assert_int_equal(p.n_batches, 1);
-    assert_int_equal(p.arrays[PACK_STRIP].n, 4);
+    assert_int_equal(p.n_batches, 2);
+    assert_int_equal(p.arrays[PACK_PIXELS].n, 4);
+    const pack_pixels *a = p.arrays[PACK_PIXELS].items;
+    assert_memory_equal(&a[0].box, &((pack_box){10, 4, 60, 24}), sizeof a->box);
+    assert_true(a[0].y0 == 0 && a[0].y1 == 20 && a[1].y0 == 20 && a[1].y1 == 21);
+    assert_true(a[3].y0 == 22.5F && a[3].y1 == 22.5F && a[3].x1 == 50);
     const pack_strip *f = p.arrays[PACK_STRIP].items;
-    assert_memory_equal(&f[0].box, &((pack_box){10, 4, 60, 63}), sizeof f->box);
-    assert_int_equal(p.rows[0] >> 8, 0);
-    assert_int_equal(p.rows[2] & 255, PACK_NEVER_INKED); /* the gap */
-    assert_int_equal(p.rows[3] >> 8, 50);
-    assert_memory_equal(&f[3].box, &((pack_box){11, 75, 61, 79}), sizeof f->box);
-    assert_true(inked(&p, &f[3], 78, 255) && !inked(&p, &f[3], 78, 60) && inked(&p, &f[3], 75, 255));
+    assert_memory_equal(&f->box, &((pack_box){15, 70, 61, 94}), sizeof f->box);
+    assert_int_equal(p.n_cells, 50);
     pack_deinit(&p);
     draw_list_deinit(&l);
 }
@@ -170,7 +224,7 @@ static void push_random_item(draw_list *l, prng *r)
         draw_round(l, layer, (rect){x, y, 20, 20}, 3, red, 1, red);
         break;
     case 2:
-        draw_add_strip(l, layer, (rect){x, y, 0, 1 + y / 8}, 1 + prng_below(r, 100), false);
+        draw_add_strip(l, layer, (rect){x, y, 0, 1 + y / 8}, 1 + prng_below(r, 100), prng_below(r, 2) != 0);
         break;
     case 3:
         draw_add_band(l, layer, (draw_band){y, y + 10, x, x + 9, x - 20, x + 30, red, 0, 0});
@@ -222,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_quads_stay_plain), cmocka_unit_test(bad_items_are_left_out),
         cmocka_unit_test(lines_lie_on_pixels),    cmocka_unit_test(rows_say_what_is_inked),
+        cmocka_unit_test(low_bars_are_pixels),    cmocka_unit_test(bars_over_each_other_are_one_area),
         cmocka_unit_test(low_rows_are_one_area),  cmocka_unit_test(any_list_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static void fill(draw_list *l, text_ctx *t)
             draw_push_clip(l, (rect){x, y, 80, 80});
             draw_rect(l, layer, (rect){x, y, 10, 10}, c);
             draw_round(l, layer, (rect){x, y, 30, 10}, 3, c, 1, c);
-            memset(draw_add_strip(l, layer, (rect){x, y, 0, 9}, 70, i % 2), 1, 70 * sizeof(draw_cell));
+            memset(draw_add_strip(l, layer, (rect){x, y, 0, 19}, 70, i % 2), 1, 70 * sizeof(draw_cell));
             draw_add_band(l, layer, (draw_band){y, y + 9, x, x + 4, x, x + 9, c, 0, 0});
             draw_segment(l, layer, x, y, x + (float)(i % 3), y + 50, 1, c);
             draw_triangle(l, layer, (float[]){x, x + 9, x}, (float[]){y, y, y + 9}, c);
@@ -93,7 +93,8 @@ static void any_object_may_fail(void **state)
         renderer_destroy(&r);
         diag_deinit(&d);
     }
-    assert_int_equal(n_failed, 7 * 3 + 4); /* program, buffer, layout of each kind; cells, rows, palette, atlas */
+    assert_int_equal(n_failed,
+                     8 * 3 + 5); /* program, buffer, layout of each kind; cells, rows, palette, picture, atlas */
     draw_list_deinit(&l);
     text_destroy(&t);
 }
