@@ -111,6 +111,74 @@ size_t pool_backlog(pool *p)
     return n;
 }
 
+/* ------------------------------------------------------------------ one call for each of many */
+
+typedef struct each {
+    pool *pool;
+    pool_each_fn fn;
+    void *ctx;
+    size_t n;
+    atomic_size_t next;
+    atomic_uint n_workers; /* that joined; the caller is none of them */
+    unsigned n_jobs;       /* queued or running; under the pool's lock */
+} each;
+
+static void take_turns(each *e, unsigned worker)
+{
+    size_t i;
+    while ((i = atomic_fetch_add_explicit(&e->next, 1, memory_order_relaxed)) < e->n) {
+        e->fn(e->ctx, i, worker);
+    }
+}
+
+static void join_each(void *ctx)
+{
+    each *e = ctx;
+    take_turns(e, atomic_fetch_add(&e->n_workers, 1) + 1);
+    pool *p = e->pool;
+    (void)pthread_mutex_lock(&p->lock);
+    e->n_jobs--; /* when it is the last one, `e` is gone as soon as the lock is */
+    (void)pthread_cond_broadcast(&p->idle);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+/* Jobs that no worker took yet are not needed any more. Lock held. */
+static void drop_jobs(pool *p, each *e)
+{
+    job **at = &p->head;
+    while (*at) {
+        job *j = *at;
+        if (j->ctx == e && j->fn == join_each) {
+            *at = j->next;
+            p->backlog--;
+            e->n_jobs--;
+            free(j);
+        } else {
+            at = &j->next;
+        }
+    }
+    p->tail = at;
+}
+
+void pool_each(pool *p, size_t n, pool_each_fn fn, void *ctx)
+{
+    each e = {.pool = p, .fn = fn, .ctx = ctx, .n = n};
+    unsigned wanted = !p || n < 2 ? 0 : n - 1 < p->n ? (unsigned)(n - 1) : p->n;
+    e.n_jobs = wanted;
+    for (unsigned i = 0; i < wanted; i++) {
+        pool_run(p, join_each, &e);
+    }
+    take_turns(&e, 0);
+    if (wanted > 0) {
+        (void)pthread_mutex_lock(&p->lock);
+        drop_jobs(p, &e);
+        while (e.n_jobs > 0) {
+            (void)pthread_cond_wait(&p->idle, &p->lock);
+        }
+        (void)pthread_mutex_unlock(&p->lock);
+    }
+}
+
 void pool_destroy(pool **pp)
 {
     pool *p = *pp;

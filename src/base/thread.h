@@ -18,6 +18,14 @@ void pool_destroy(pool **p); /* runs what is queued, then stops */
 void pool_run(pool *p, pool_fn fn, void *ctx);
 void pool_wait(pool *p);      /* until nothing is queued or running */
 size_t pool_backlog(pool *p); /* queued + running now */
+
+typedef void (*pool_each_fn)(void *ctx, size_t i, unsigned worker);
+/**
+ * Call fn once for each i of [0, n), on the calling thread and on workers that are free, and return when all are done.
+ * `worker` tells those that run at a time apart: 0 is the caller, the others are at most the pool's threads. A worker
+ * that is busy is not waited for. Not from a job of the same pool. p NULL: on the calling thread alone, in order.
+ */
+void pool_each(pool *p, size_t n, pool_each_fn fn, void *ctx);
 unsigned thread_cores(void);
 
 typedef struct cancel_flag {

@@ -138,7 +138,7 @@ void draw_add_band(draw_list *l, draw_layer layer, draw_band band)
     VEC_PUSH(l->bands, l->n_bands, l->cap_bands, band);
 }
 
-draw_cell *draw_add_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height)
+uint32_t draw_reserve_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height)
 {
     MAREY_ASSERT(n <= UINT32_MAX - l->n_cells);
     r.w = (float)n;
@@ -148,11 +148,17 @@ draw_cell *draw_add_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool
     s.full_height = full_height;
     VEC_PUSH(l->strips, l->n_strips, l->cap_strips, s);
     VEC_RESERVE(l->cells, l->cap_cells, l->n_cells + n + 1);
-    draw_cell *cells = l->cells + l->n_cells;
+    l->n_cells += n;
+    return s.first_cell;
+}
+
+draw_cell *draw_add_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height)
+{
+    uint32_t first = draw_reserve_strip(l, layer, r, n, full_height); /* moves the cells */
+    draw_cell *cells = l->cells + first;
     for (size_t i = 0; i < n; i++) {
         cells[i] = (draw_cell){CELL_EMPTY, 0, 0, 255};
     }
-    l->n_cells += n;
     return cells;
 }
 

@@ -181,11 +181,11 @@ static bool comes_before(const track_cursor *k, const track_cursor *other)
 }
 
 /* Inlined for each kind of visit. A track's events are taken in a row until another track's come in between. */
-static inline __attribute__((always_inline)) void visit_merged(scene *s, const block_span *span, const uint32_t *tracks,
-                                                               uint32_t n_tracks, double t0_ns, double t1_ns,
-                                                               event_visit visit, void *ctx)
+static inline __attribute__((always_inline)) void visit_merged(arena *scratch, const block_span *span,
+                                                               const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
+                                                               double t1_ns, event_visit visit, void *ctx)
 {
-    track_cursor *cursors = arena_alloc(&s->scratch, n_tracks * sizeof *cursors + 1);
+    track_cursor *cursors = arena_alloc(scratch, n_tracks * sizeof *cursors + 1);
     for (uint32_t i = 0; i < n_tracks; i++) {
         cursors[i] = (track_cursor){.track = tracks[i]};
         find_carry(&cursors[i], span);
@@ -207,7 +207,7 @@ void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint
                   double t1_ns, event_visit visit, void *ctx)
 {
     if (span) {
-        visit_merged(s, span, tracks, n_tracks, t0_ns, t1_ns, visit, ctx);
+        visit_merged(&s->scratch, span, tracks, n_tracks, t0_ns, t1_ns, visit, ctx);
     }
 }
 
@@ -232,7 +232,6 @@ void accumulator_deinit(accumulator *a)
 }
 
 typedef struct fold {
-    scene *s;
     const time_grid *g;
     accumulator *a;
     row_raster *out;
@@ -368,12 +367,12 @@ static bool fold_event(void *ctx, const ev *e)
     return true;
 }
 
-uint64_t accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
                            const time_grid *g, accumulator *a, row_raster *out, double min_wide)
 {
-    fold f = {.s = s, .g = g, .a = a, .out = out, .min_wide = min_wide, .union_end_ns = INT64_MIN, .previous_last = -2};
+    fold f = {.g = g, .a = a, .out = out, .min_wide = min_wide, .union_end_ns = INT64_MIN, .previous_last = -2};
     if (span) {
-        visit_merged(s, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
+        visit_merged(scratch, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
     }
     return f.n;
 }

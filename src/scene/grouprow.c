@@ -115,26 +115,24 @@ static void write_column(const block_sums *b, uint32_t i, uint32_t n_ranks, row_
     }
 }
 
-static void write_strips(scene *s, const group_sums *g, row_raster *out)
+static void write_strips(arena *scratch, const group_sums *g, uint32_t from, row_raster *out)
 {
-    block_sums *b = arena_alloc(&s->scratch, sizeof *b);
-    for (uint32_t from = 0; from < g->n; from += BLOCK_COLUMNS) {
-        uint32_t n = g->n - from < BLOCK_COLUMNS ? g->n - from : BLOCK_COLUMNS;
-        memset(b, 0, sizeof *b);
-        memset(b->bytes.least, 255, sizeof b->bytes.least);
-        for (size_t k = 0; k < g->n_members; k++) {
-            const member *m = &g->members[k];
-            add_bytes(&b->bytes, (const uint8_t *)(m->cells + from), (const uint8_t *)(m->least + from),
-                      n * sizeof *m->cells);
-            if (m->n_ranks == 1) {
-                add_shares(b, m->cells + from, n, 1); /* nearly always, and without a product */
-            } else {
-                add_shares(b, m->cells + from, n, m->n_ranks);
-            }
+    block_sums *b = arena_alloc(scratch, sizeof *b);
+    uint32_t n = g->n - from < BLOCK_COLUMNS ? g->n - from : BLOCK_COLUMNS;
+    memset(b, 0, sizeof *b);
+    memset(b->bytes.least, 255, sizeof b->bytes.least);
+    for (size_t k = 0; k < g->n_members; k++) {
+        const member *m = &g->members[k];
+        add_bytes(&b->bytes, (const uint8_t *)(m->cells + from), (const uint8_t *)(m->least + from),
+                  n * sizeof *m->cells);
+        if (m->n_ranks == 1) {
+            add_shares(b, m->cells + from, n, 1); /* nearly always, and without a product */
+        } else {
+            add_shares(b, m->cells + from, n, m->n_ranks);
         }
-        for (uint32_t i = 0; i < n; i++) {
-            write_column(b, i, g->n_ranks, out, from + i);
-        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        write_column(b, i, g->n_ranks, out, from + i);
     }
 }
 
@@ -169,63 +167,135 @@ static void reset_group(row_raster *out, uint32_t n)
     out->n_wide = 0;
 }
 
-static bool sum_ranks(scene *s, const scene_row *row, group_sums *sums, row_raster *out)
-{
-    const rank_group *group = &s->tree.groups[row->id];
-    bool complete = true;
-    for (uint32_t i = 0; i < group->n; i++) {
-        uint32_t rank = s->tree.group_ranks[group->first + i];
-        scene_row one = {.kind = ROW_RANK, .id = rank, .rank = rank, .group = row->id};
-        const row_raster *r = raster_row(s, &one);
-        add_member(sums, r, r->cells, 1);
-        add_marks(out, r, s);
-        complete = complete && r->complete;
-    }
-    return complete;
-}
+/* ------------------------------------------------------------------ members */
 
-/* The eights that lie wholly in the group, in the model's order; false when some rank is left over. */
-static bool sum_eights(scene *s, const scene_row *row, group_sums *sums, row_raster *out, bool *complete)
+/* Whose rasters a group's row is the sum of: the eights that lie wholly in it, in the model's order, or its ranks. */
+typedef struct member_list {
+    bool are_eights;
+    uint32_t (*ids)[2]; /* store group and eight; or rank */
+    size_t n;
+} member_list;
+
+static bool find_eights(scene *s, const scene_row *row, member_list *l)
 {
-    *complete = true;
+    size_t n_ranks = 0;
+    l->n = 0;
     for (uint32_t g = 0; g < store_n_groups(s->file); g++) {
         store_group_info info = store_group_at(s->file, g);
         for (uint32_t e = 0; info.kind == GROUP_EVENTS && e * 8 < info.n_ranks; e++) {
-            uint32_t n = info.n_ranks - e * 8 < 8 ? info.n_ranks - e * 8 : 8;
             if (s->tree.rank_group[info.first_rank + e * 8] != row->id) {
                 continue;
             }
             if (source_of(s, g, R_EIGHT)->mode != SOURCE_TILES) {
                 return false; /* events know each rank by itself */
             }
-            const row_raster *r = raster_eight(s, g, e);
-            add_member(sums, r, r->least, n);
-            add_marks(out, r, s);
-            *complete = *complete && r->complete;
+            l->ids[l->n][0] = g;
+            l->ids[l->n++][1] = e;
+            n_ranks += info.n_ranks - e * 8 < 8 ? info.n_ranks - e * 8 : 8;
         }
     }
-    return sums->n_ranks == s->tree.groups[row->id].n;
+    return n_ranks == s->tree.groups[row->id].n; /* else some rank is left over */
+}
+
+static member_list find_members(scene *s, const scene_row *row)
+{
+    const rank_group *group = &s->tree.groups[row->id];
+    member_list l = {.ids = arena_alloc(&s->scratch, group->n * sizeof *l.ids + 1)};
+    l.are_eights = s->model->n_ranks > s->many_ranks && find_eights(s, row, &l);
+    if (!l.are_eights) {
+        l.n = group->n;
+        for (uint32_t i = 0; i < group->n; i++) {
+            l.ids[i][0] = s->tree.group_ranks[group->first + i];
+        }
+    }
+    return l;
+}
+
+static const row_raster *plan_member(scene *s, raster_plan *p, const scene_row *row, const member_list *l, size_t i)
+{
+    if (l->are_eights) {
+        return plan_eight(s, p, l->ids[i][0], l->ids[i][1]);
+    }
+    scene_row one = {.kind = ROW_RANK, .id = l->ids[i][0], .rank = l->ids[i][0], .group = row->id};
+    return plan_row(s, p, &one);
+}
+
+static uint64_t group_key(const scene_row *row)
+{
+    return ((uint64_t)ROW_GROUP << 33) | row->id;
+}
+
+void plan_group(scene *s, raster_plan *p, const scene_row *row)
+{
+    bool valid;
+    (void)raster_entry(s, group_key(row), &valid);
+    member_list l = valid ? (member_list){0} : find_members(s, row);
+    for (size_t i = 0; i < l.n; i++) {
+        (void)plan_member(s, p, row, &l, i);
+    }
+}
+
+/* ------------------------------------------------------------------ the rows */
+
+/* A group's row that is being made. */
+typedef struct group_task {
+    group_sums sums;
+    row_raster *out;
+} group_task;
+
+static void begin_group(scene *s, const scene_row *row, row_raster *out, group_task *t)
+{
+    raster_plan all_made = {0};
+    member_list l = find_members(s, row);
+    reset_group(out, s->src.grid.n);
+    *t = (group_task){make_sums(s, l.n), out};
+    out->complete = true;
+    out->made_in = s->n_frames;
+    for (size_t i = 0; i < l.n; i++) {
+        const row_raster *r = plan_member(s, &all_made, row, &l, i);
+        uint32_t n_ranks = 1;
+        if (l.are_eights) {
+            uint32_t left = store_group_at(s->file, l.ids[i][0]).n_ranks - l.ids[i][1] * 8;
+            n_ranks = left < 8 ? left : 8;
+        }
+        add_member(&t->sums, r, l.are_eights ? r->least : r->cells, n_ranks);
+        add_marks(out, r, s);
+        out->complete = out->complete && r->complete;
+    }
+    MAREY_ASSERT(all_made.n == 0);
+}
+
+/* The i-th piece: BLOCK_COLUMNS of one row. */
+static void write_piece(scene *s, void *ctx, size_t i, raster_work *w)
+{
+    size_t per_row = (s->src.grid.n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+    const group_task *t = (const group_task *)ctx + i / per_row;
+    arena_reset(&w->scratch);
+    write_strips(&w->scratch, &t->sums, (uint32_t)(i % per_row) * BLOCK_COLUMNS, t->out);
+}
+
+void raster_groups(scene *s, const scene_row *const *rows, size_t n)
+{
+    enum { LEAST_FOR_THREADS = 4 };
+    group_task *tasks = arena_alloc(&s->scratch, n * sizeof *tasks + 1);
+    size_t n_tasks = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool valid;
+        row_raster *out = raster_entry(s, group_key(rows[i]), &valid);
+        if (!valid) {
+            begin_group(s, rows[i], out, &tasks[n_tasks++]);
+        }
+    }
+    size_t per_row = (s->src.grid.n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+    team_each(s, n_tasks * per_row, LEAST_FOR_THREADS, write_piece, tasks);
 }
 
 row_raster *raster_group(scene *s, const scene_row *row)
 {
     bool valid;
-    row_raster *out = raster_entry(s, ((uint64_t)ROW_GROUP << 33) | row->id, &valid);
-    if (valid) {
-        return out;
-    }
-    uint32_t n = s->src.grid.n;
-    reset_group(out, n);
-    size_t n_ranks = s->tree.groups[row->id].n; /* eights are no more than that */
-    group_sums sums = make_sums(s, n_ranks);
-    bool complete = false;
-    bool eights = s->model->n_ranks > s->many_ranks && sum_eights(s, row, &sums, out, &complete);
-    if (!eights) {
-        reset_group(out, n);
-        sums = make_sums(s, n_ranks);
-        complete = sum_ranks(s, row, &sums, out);
-    }
-    write_strips(s, &sums, out);
-    out->complete = complete;
-    return out;
+    raster_plan p = {0};
+    plan_group(s, &p, row);
+    raster_run(s, &p);
+    raster_groups(s, (const scene_row *const[]){row}, 1);
+    return raster_entry(s, group_key(row), &valid);
 }

@@ -5,7 +5,8 @@
  *   place.c     where each row lies                     scene_row[].y, .h
  *   source.c    what each row is drawn from             blocks or tiles, asked of the cache
  *   events.c    the events of some tracks in a range    merged by start
- *   raster.c    one row, one cell a pixel column        row_raster, kept while the view stays
+ *   raster.c    rows, one cell a pixel column           row_raster, kept while the view stays
+ *   strips.c    rasters into the draw list              strips
  *   timeline.c, marey.c, axis.c, overview.c, labels.c, frame.c, tooltip.c   draw list
  *
  * Lengths are device px, unless a name says _dp: design px.
@@ -17,6 +18,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "scene/scene.h"
 
 /* ------------------------------------------------------------------ rows */
@@ -173,6 +175,7 @@ typedef struct group_source {
     uint32_t n_cols, n_row_blocks;
     tile_slot *slots; /* [row_block * n_cols + col] */
     const bin_map *map;
+    struct standin_list *standins; /* EVENTS, where blocks are missing: [row block] */
 } group_source;
 
 typedef struct frame_sources {
@@ -203,6 +206,7 @@ typedef struct row_mark {
 
 typedef struct row_raster {
     uint64_t key;
+    uint64_t made_in; /* the frame, by scene.n_frames */
     bool complete;
     uint32_t n;
     draw_cell *cells;
@@ -221,18 +225,31 @@ typedef struct raster_store {
     map64 by_key;   /* -> index + 1 */
     row_raster **items;
     size_t n, cap;
-    accumulator acc;
     accumulator bins; /* for tiles that are not stored */
     made_tiles made;
+    uint64_t n_events; /* that rows took in this frame */
+    size_t n_put_off;  /* rows that wait for the next frame */
+} raster_store;
+
+/* What one thread makes rows with. */
+typedef struct raster_work {
+    accumulator acc;
+    arena scratch; /* of one row */
     cache_cell *gather;
     size_t cap_gather;
     uint8_t *coarse; /* per bin of `gather` */
     size_t cap_coarse;
     uint32_t *mixed, *hard; /* columns */
     size_t cap_mixed, cap_hard;
-    uint64_t n_events; /* that rows took in this frame */
-    size_t n_put_off;  /* rows that wait for the next frame */
-} raster_store;
+} raster_work;
+
+/* The threads of a frame: what they do is cut into pieces that do not depend on their number. */
+enum { MAX_WORKERS = 8 };
+typedef struct work_team {
+    unsigned n_threads; /* the drawing thread among them; 0: as many as the machine has cores */
+    pool *pool;         /* NULL: not needed yet, or one thread */
+    raster_work work[MAX_WORKERS];
+} work_team;
 
 /* ------------------------------------------------------------------ the frame */
 
@@ -302,6 +319,7 @@ struct scene {
     size_t *n_samples;
 
     row_tree tree;
+    work_team team;
     raster_store rasters;
     overview_sums overview;
     struct marey_cache *marey;
@@ -317,6 +335,8 @@ struct scene {
     void *wake_ctx;
     const char *const (*help)[2];
     size_t n_help;
+
+    uint64_t n_frames;
 
     /* of the frame that is being built, and of the last one built */
     metrics m;
@@ -383,7 +403,7 @@ void add_share(accumulator *a, uint32_t i, uint8_t klass, float part);
 uint8_t dominant_class(const accumulator *a, uint32_t i);
 /** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL.
  * @return how many */
-uint64_t accumulate_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
                            const time_grid *g, accumulator *a, row_raster *out, double min_wide);
 
 /* source.c */
@@ -407,17 +427,13 @@ const cache_tile *standin_tile(scene *s, const group_source *g, uint32_t row_blo
                                bool *empty);
 void source_describe(scene *s);
 
-/* raster.c */
-void rasters_begin(scene *s);
-uint64_t raster_key(const scene_row *row);
-void rasters_deinit(raster_store *r);
-row_raster *raster_row(scene *s, const scene_row *row);
-row_raster *raster_eight(scene *s, uint32_t group, uint32_t eight);
-/** The entry of a key; *valid: its content still holds. Pointers stay good for the frame. */
-row_raster *raster_entry(scene *s, uint64_t key, bool *valid);
-void add_mark(scene *s, row_raster *r, uint32_t x, uint8_t severity);
+/* team.c: calls of one frame on several threads. `w` is the calling thread's own. */
+typedef void (*team_fn)(scene *s, void *ctx, size_t i, raster_work *w);
+/** fn for each of n pieces, that cost about the same each time; few or small ones stay on the drawing thread. */
+void team_each(scene *s, size_t n, size_t least_for_threads, team_fn fn, void *ctx);
+void team_deinit(work_team *t);
 
-/* tiles.c: the same from tiles */
+/* tiles.c: a row from tiles */
 typedef struct tile_job {
     group_source *g;
     const uint32_t *tile_rows; /* rows of the pyramid, n */
@@ -425,17 +441,56 @@ typedef struct tile_job {
     uint32_t n_rows, n_tracks;
     row_raster *out;
 } tile_job;
-void raster_tiles(scene *s, const tile_job *job);
+/** Ask for all tiles that the job needs. Drawing thread; before raster_tiles(). */
+void ask_tiles(scene *s, const tile_job *job);
+/** Any thread. */
+void raster_tiles(const scene *s, const tile_job *job, raster_work *w);
 /** PLANE_LEAST over a column's bins (R_EIGHT). */
 uint8_t least_of_column(const tile_job *job, uint32_t column);
-/** Stand-ins from coarser levels for the empty columns [a, b). */
-void standin_cells(scene *s, const group_source *g, uint32_t tile_row, int64_t a, int64_t b, draw_cell *cells);
+
+/* standin.c: what coarser levels know of columns whose blocks are not here yet */
+/** Look it up for the rows of the pyramid that lie in one block with `tile_row`. Drawing thread. */
+void find_standins(scene *s, group_source *g, uint32_t tile_row);
+/** Fill the empty columns with it. Any thread; after find_standins(). */
+void put_standins(const scene *s, const group_source *g, uint32_t tile_row, draw_cell *cells);
+
+/* raster.c: rows, as many at a time as there are threads */
+typedef struct raster_task {
+    tile_job job;
+    scene_row row;
+    uint64_t n_events; /* that it took */
+    bool is_eight, is_put_off;
+} raster_task;
+typedef struct raster_plan {
+    raster_task *tasks;
+    size_t n, cap;
+} raster_plan;
+/** Add a row to what raster_run() makes, unless it is there already. @return its raster, which is good after that */
+row_raster *plan_row(scene *s, raster_plan *p, const scene_row *row);
+row_raster *plan_eight(scene *s, raster_plan *p, uint32_t group, uint32_t eight);
+/** Make what was planned, and forget the plan. The result does not depend on the number of threads. */
+void raster_run(scene *s, raster_plan *p);
+void rasters_begin(scene *s);
+uint64_t raster_key(const scene_row *row);
+void rasters_deinit(raster_store *r);
+row_raster *raster_row(scene *s, const scene_row *row);
+/** The entry of a key; *valid: its content still holds. Pointers stay good for the frame. */
+row_raster *raster_entry(scene *s, uint64_t key, bool *valid);
+void add_mark(const scene *s, row_raster *r, uint32_t x, uint8_t severity);
 
 /* grouprow.c */
+/** Add the ranks (or eights) of a group's row to a plan. */
+void plan_group(scene *s, raster_plan *p, const scene_row *row);
+/** Make the rasters of group rows whose members are made. */
+void raster_groups(scene *s, const scene_row *const *rows, size_t n);
 row_raster *raster_group(scene *s, const scene_row *row);
 
-/* timeline.c */
+/* strips.c: rows in the draw list */
 void draw_rows(scene *s);
+
+/* timeline.c */
+void draw_counter_row(scene *s, const scene_row *row);
+void draw_all_labels(scene *s);
 rect row_strip_rect(const scene *s, const scene_row *row); /* px, in the frame */
 /** Cells of a visible row's strip in the draw list, to be marked on the way; NULL: it has none of its own. */
 draw_cell *row_strip_cells(const scene *s, size_t row);

@@ -51,7 +51,7 @@ static void make_ranks(scene *s, made_tile *t, const block_span *span, const tim
         uint32_t from = s->rank_first_track[g.first_rank + first + k];
         uint32_t to = s->rank_first_track[g.first_rank + first + k + 1];
         accumulator_reset(one, grid->n);
-        accumulate_events(s, span, s->device_tracks + from, to - from, grid, one, NULL, 0);
+        accumulate_events(&s->scratch, span, s->device_tracks + from, to - from, grid, one, NULL, 0);
         add_sums(&t->sums[k / per_row], one);
         for (uint32_t i = 0; t->rank_busy && i < grid->n; i++) {
             t->rank_busy[(size_t)k * grid->n + i] += one->columns[i].busy;
@@ -64,7 +64,7 @@ static void make_track(scene *s, const tile_key *key, const block_span *span, ui
 {
     uint32_t row = s->model->tracks[track].row;
     if (row / TILE_ROWS[R_TRACK] == key->row_block) {
-        accumulate_events(s, span, &track, 1, grid, &sums[row % TILE_ROWS[R_TRACK]], NULL, 0);
+        accumulate_events(&s->scratch, span, &track, 1, grid, &sums[row % TILE_ROWS[R_TRACK]], NULL, 0);
     }
 }
 

@@ -106,7 +106,7 @@ static void sum_events(summing *k, uint32_t group, const store_group_info *g, do
         uint32_t first = s->rank_first_track[g->first_rank + i];
         uint32_t n = s->rank_first_track[g->first_rank + i + 1] - first;
         accumulator_reset(acc, grid.n);
-        accumulate_events(s, span, s->device_tracks + first, n, &grid, acc, NULL, 0);
+        accumulate_events(&s->scratch, span, s->device_tracks + first, n, &grid, acc, NULL, 0);
         for (uint32_t c = 0; c < grid.n; c++) {
             for (uint32_t classes = acc->columns[c].classes; classes; classes &= classes - 1) {
                 uint8_t p = (uint8_t)__builtin_ctz(classes);

@@ -1,6 +1,9 @@
 /*
- * One row as cells, one a pixel column. Rasters are kept while the view stays as it is, so that a frame in which only
- * the pointer moved, or rows scrolled, makes none anew. Those that lack data are made again each frame.
+ * Rows as cells, one a pixel column. Rasters are kept while the view stays as it is, so that a frame in which only the
+ * pointer moved, or rows scrolled, makes none anew. Those that lack data are made again each frame.
+ *
+ * The drawing thread plans: which rows, from what, and looks up in the cache what they are made of. The team makes
+ * them, each by itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +73,8 @@ void rasters_deinit(raster_store *r)
     }
     free((void *)r->items);
     map64_deinit(&r->by_key);
-    accumulator_deinit(&r->acc);
     accumulator_deinit(&r->bins);
     made_tiles_deinit(&r->made);
-    free(r->gather);
-    free(r->coarse);
-    free(r->mixed);
-    free(r->hard);
 }
 
 /* The next free item; items keep their buffers over views. */
@@ -99,12 +97,14 @@ row_raster *raster_entry(scene *s, uint64_t key, bool *valid)
     uint64_t *place = map64_put(&store->by_key, key);
     if (*place != 0) {
         row_raster *r = store->items[*place - 1];
-        *valid = r->complete; /* an incomplete one asks again for what it lacks, or the cache would forget it */
+        *valid = r->complete || r->made_in == s->n_frames; /* an incomplete one asks again for what it lacks, or the
+                                                              cache would forget it */
         return r;
     }
     row_raster *r = take_item(store);
     *place = store->n;
     r->key = key;
+    r->made_in = 0;
     r->complete = false;
     *valid = false;
     return r;
@@ -126,7 +126,7 @@ static void clear_cells(row_raster *r)
 }
 
 /* At most one mark per eight design px, the most severe. */
-void add_mark(scene *s, row_raster *r, uint32_t x, uint8_t severity)
+void add_mark(const scene *s, row_raster *r, uint32_t x, uint8_t severity)
 {
     uint32_t apart = (uint32_t)(8 * (double)s->m.s);
     row_mark *last = r->n_marks > 0 ? &r->marks[r->n_marks - 1] : NULL;
@@ -161,7 +161,7 @@ static inline bool are_alike(const column_sums *a, const column_sums *b)
 }
 
 /* Neighbours inside one event are alike: their cell is the one before. */
-static void finish_cells(scene *s, const accumulator *a, row_raster *out)
+static void finish_cells(const scene *s, const accumulator *a, row_raster *out)
 {
     static const column_sums nothing = {0};
     const column_sums *before = &nothing;
@@ -180,74 +180,31 @@ static void finish_cells(scene *s, const accumulator *a, row_raster *out)
     }
 }
 
-/* Columns of blocks that are not here yet show what a coarser level knows. */
-static void fill_missing(scene *s, const group_source *g, uint32_t tile_row, row_raster *out)
+static void raster_events(const scene *s, raster_task *t, raster_work *w)
 {
-    for (uint32_t i = 0; i < g->span->n; i++) {
-        const span_block *b = &g->span->blocks[i];
-        if (!b->columns) {
-            int64_t first = column_of(&s->src.grid, (double)b->info.t0_ns);
-            int64_t last = column_of(&s->src.grid, (double)b->info.t1_ns);
-            standin_cells(s, g, tile_row, first, last + 1, out->cells);
-        }
-    }
-}
-
-static void raster_events(scene *s, const tile_job *job)
-{
-    accumulator *a = &s->rasters.acc;
+    const tile_job *job = &t->job;
+    accumulator *a = &w->acc;
     row_raster *out = job->out;
     accumulator_reset(a, s->src.grid.n);
+    arena_reset(&w->scratch);
     bool wide = s->tree.unit_dp >= 6;
-    s->rasters.n_events += accumulate_events(s, job->g->span, job->tracks, job->n_tracks, &s->src.grid, a,
-                                             wide ? out : NULL, WIDE_COLUMNS);
+    t->n_events = accumulate_events(&w->scratch, job->g->span, job->tracks, job->n_tracks, &s->src.grid, a,
+                                    wide ? out : NULL, WIDE_COLUMNS);
     finish_cells(s, a, out);
     out->complete = !job->g->span || job->g->span->n_missing == 0;
     if (!out->complete && job->n_rows > 0) {
-        fill_missing(s, job->g, job->tile_rows[0], out);
+        put_standins(s, job->g, job->tile_rows[0], out->cells);
     }
 }
 
-/*
- * While the picture moves, the rows that are left when a frame has had its share of events are shown from tiles, said
- * to be coarse, and get their events in the next frames. Each frame finishes some, so that a view at rest becomes
- * exact.
- */
-static bool put_off(scene *s, const tile_job *job)
-{
-    bool is_low = s->tree.unit_dp < 6; /* else its wide events matter to labels and bands */
-    if (s->in.now_ns == 0 || s->rasters.n_events < s->events_a_frame || !is_low || job->n_rows != 1) {
-        return false;
-    }
-    tile_job coarse = *job;
-    coarse.g = coarse_source_of(s, job->g->group, job->g->r);
-    if (!coarse.g) {
-        return false;
-    }
-    raster_tiles(s, &coarse);
-    for (uint32_t i = 0; i < job->out->n; i++) {
-        job->out->cells[i].flags |= job->out->cells[i].klass != CELL_EMPTY ? CELL_COARSE : 0;
-    }
-    job->out->complete = false;
-    s->rasters.n_put_off++;
-    return true;
-}
+/* ------------------------------------------------------------------ planning */
 
-/* ------------------------------------------------------------------ rows */
-
-static void raster_job(scene *s, tile_job *job)
+static raster_task *push_task(scene *s, raster_plan *p, row_raster *out)
 {
-    clear_raster(job->out, s->src.grid.n);
-    job->out->complete = true;
-    if (job->g && job->g->mode == SOURCE_TILES) {
-        raster_tiles(s, job);
-        return;
-    }
-    if (!job->g) {
-        clear_cells(job->out);
-    } else if (!put_off(s, job)) {
-        raster_events(s, job);
-    }
+    raster_task t = {.job = {.out = out}};
+    out->made_in = s->n_frames;
+    VEC_PUSH(p->tasks, p->n, p->cap, t);
+    return &p->tasks[p->n - 1];
 }
 
 uint64_t raster_key(const scene_row *row)
@@ -256,51 +213,91 @@ uint64_t raster_key(const scene_row *row)
     return ((uint64_t)row->kind << 33) | ((uint64_t)open << 32) | row->id;
 }
 
-static void find_keys(scene *s, const scene_row *row, row_raster *out)
-{
-    bool pending = false;
-    for (size_t i = 0; i < out->n_wide; i++) {
-        wide_event *w = &out->wide[i];
-        uint32_t communicator = w->e.klass == CLASS_COLLECTIVE ? communicator_of(s, w->e.row, &pending) : NO_ID;
-        w->key = instance_key(s, &w->e, row->rank, row->group, communicator);
-    }
-    if (pending) {
-        out->complete = false;
-        s->src.n_wanted++;
-    }
-}
-
-row_raster *raster_row(scene *s, const scene_row *row)
+row_raster *plan_row(scene *s, raster_plan *p, const scene_row *row)
 {
     bool valid;
     row_raster *out = raster_entry(s, raster_key(row), &valid);
     if (valid) {
         return out;
     }
-    uint32_t one = 0;
-    uint32_t own_row = 0;
-    tile_job job = {.out = out};
-    job.tracks = row_tracks(s, row, &job.n_tracks, &one);
+    raster_task *t = push_task(s, p, out);
+    tile_job *job = &t->job;
+    t->row = *row;
+    uint32_t *rows = arena_alloc(&s->scratch, 2 * sizeof *rows);
+    job->tracks = row_tracks(s, row, &job->n_tracks, &rows[1]);
     uint32_t group = s->rank_events_group[row->rank];
     if (row->kind == ROW_RANK) {
-        own_row = group == NO_ID ? 0 : row->rank - store_group_at(s->file, group).first_rank;
-        job.tile_rows = &own_row;
-        job.n_rows = 1;
+        rows[0] = group == NO_ID ? 0 : row->rank - store_group_at(s->file, group).first_rank;
+        job->n_rows = 1;
     } else {
-        uint32_t *rows = arena_alloc(&s->scratch, job.n_tracks * sizeof *rows + 1);
-        for (uint32_t i = 0; i < job.n_tracks; i++) {
-            rows[i] = s->model->tracks[job.tracks[i]].row;
+        rows = arena_alloc(&s->scratch, job->n_tracks * sizeof *rows + 1);
+        for (uint32_t i = 0; i < job->n_tracks; i++) {
+            rows[i] = s->model->tracks[job->tracks[i]].row;
         }
-        job.tile_rows = rows;
-        job.n_rows = job.n_tracks;
+        job->n_rows = job->n_tracks;
     }
-    job.g = source_of(s, group, row->kind == ROW_RANK ? R_RANK : R_TRACK);
-    raster_job(s, &job);
-    if (wants_keys(s)) {
-        find_keys(s, row, out);
-    }
+    job->tile_rows = rows;
+    job->g = source_of(s, group, row->kind == ROW_RANK ? R_RANK : R_TRACK);
     return out;
 }
+
+/* Eight ranks as one row: their mean. */
+row_raster *plan_eight(scene *s, raster_plan *p, uint32_t group, uint32_t eight)
+{
+    bool valid;
+    row_raster *out = raster_entry(s, ((uint64_t)EIGHT_KIND << 33 << 24) | ((uint64_t)group << 8) | eight, &valid);
+    if (valid) {
+        return out;
+    }
+    store_group_info info = store_group_at(s->file, group);
+    uint32_t first = info.first_rank + eight * 8;
+    uint32_t end = (uint32_t)fmin(first + 8, fmin(info.first_rank + info.n_ranks, (double)s->model->n_ranks));
+    raster_task *t = push_task(s, p, out);
+    uint32_t *tile_row = arena_alloc(&s->scratch, sizeof *tile_row);
+    *tile_row = eight;
+    t->is_eight = true;
+    t->job.tile_rows = tile_row;
+    t->job.n_rows = 1;
+    t->job.tracks = s->device_tracks + s->rank_first_track[first];
+    t->job.n_tracks = s->rank_first_track[end] - s->rank_first_track[first];
+    t->job.g = source_of(s, group, R_EIGHT);
+    return out;
+}
+
+/*
+ * While the picture moves, the rows that are left when a frame has had its share of events are shown from tiles, said
+ * to be coarse, and get their events in the next frames. Each frame finishes some, so that a view at rest becomes
+ * exact.
+ */
+static void put_off(scene *s, raster_task *t)
+{
+    bool is_low = s->tree.unit_dp < 6; /* else its wide events matter to labels and bands */
+    if (s->in.now_ns == 0 || s->rasters.n_events < s->events_a_frame || !is_low || t->job.n_rows != 1) {
+        return;
+    }
+    group_source *coarse = coarse_source_of(s, t->job.g->group, t->job.g->r);
+    if (coarse) {
+        t->job.g = coarse;
+        t->is_put_off = true;
+        s->rasters.n_put_off++;
+    }
+}
+
+/* What the task reads is looked up here, so that the threads only read. */
+static void look_up(scene *s, raster_task *t)
+{
+    tile_job *job = &t->job;
+    if (job->g && job->g->mode == SOURCE_EVENTS) {
+        put_off(s, t);
+    }
+    if (job->g && job->g->mode == SOURCE_TILES) {
+        ask_tiles(s, job);
+    } else if (job->g && job->g->span && job->n_rows > 0) {
+        find_standins(s, job->g, job->tile_rows[0]);
+    }
+}
+
+/* ------------------------------------------------------------------ making */
 
 /* The least busy of eight ranks, column by column, from the pyramid; 0 where it is not known. */
 static void find_least(const tile_job *job)
@@ -317,22 +314,86 @@ static void find_least(const tile_job *job)
     }
 }
 
-/* Eight ranks as one row: their mean. */
-row_raster *raster_eight(scene *s, uint32_t group, uint32_t eight)
+static void make_row(scene *s, void *ctx, size_t i, raster_work *w)
 {
-    bool valid;
-    row_raster *out = raster_entry(s, ((uint64_t)EIGHT_KIND << 33 << 24) | ((uint64_t)group << 8) | eight, &valid);
-    if (valid) {
-        return out;
+    raster_task *t = (raster_task *)ctx + i;
+    row_raster *out = t->job.out;
+    clear_raster(out, s->src.grid.n);
+    out->complete = true;
+    if (!t->job.g) {
+        clear_cells(out);
+    } else if (t->job.g->mode == SOURCE_TILES) {
+        raster_tiles(s, &t->job, w);
+    } else {
+        raster_events(s, t, w);
     }
-    store_group_info info = store_group_at(s->file, group);
-    uint32_t first = info.first_rank + eight * 8;
-    uint32_t end = (uint32_t)fmin(first + 8, fmin(info.first_rank + info.n_ranks, (double)s->model->n_ranks));
-    tile_job job = {.out = out, .tile_rows = &eight, .n_rows = 1};
-    job.tracks = s->device_tracks + s->rank_first_track[first];
-    job.n_tracks = s->rank_first_track[end] - s->rank_first_track[first];
-    job.g = source_of(s, group, R_EIGHT);
-    raster_job(s, &job);
-    find_least(&job);
+    for (uint32_t k = 0; t->is_put_off && k < out->n; k++) {
+        out->cells[k].flags |= out->cells[k].klass != CELL_EMPTY ? CELL_COARSE : 0;
+    }
+    out->complete = out->complete && !t->is_put_off;
+    if (t->is_eight) {
+        find_least(&t->job);
+    }
+}
+
+static void find_keys(scene *s, const scene_row *row, row_raster *out)
+{
+    bool pending = false;
+    for (size_t i = 0; i < out->n_wide; i++) {
+        wide_event *w = &out->wide[i];
+        uint32_t communicator = w->e.klass == CLASS_COLLECTIVE ? communicator_of(s, w->e.row, &pending) : NO_ID;
+        w->key = instance_key(s, &w->e, row->rank, row->group, communicator);
+    }
+    if (pending) {
+        out->complete = false;
+        s->src.n_wanted++;
+    }
+}
+
+/*
+ * How many of the tasks left are made at a time: all, but while rows may be put off only about as many as the frame's
+ * share of events holds, so that the share counts.
+ */
+static size_t batch_size(const scene *s, size_t n_done, size_t n_left)
+{
+    enum { FIRST = 16, MOST = 128 };
+    uint64_t taken = s->rasters.n_events;
+    if (s->in.now_ns == 0 || s->tree.unit_dp >= 6 || taken >= s->events_a_frame) {
+        return n_left;
+    }
+    uint64_t each = n_done > 0 ? taken / n_done + 1 : 0;
+    uint64_t n = each > 0 ? (s->events_a_frame - taken) / each + 1 : FIRST;
+    n = n < MOST ? n : MOST;
+    return n < n_left ? (size_t)n : n_left;
+}
+
+void raster_run(scene *s, raster_plan *p)
+{
+    enum { LEAST_FOR_THREADS = 8 };
+    for (size_t from = 0; from < p->n;) {
+        size_t n = batch_size(s, from, p->n - from);
+        for (size_t i = from; i < from + n; i++) {
+            look_up(s, &p->tasks[i]);
+        }
+        team_each(s, n, LEAST_FOR_THREADS, make_row, p->tasks + from);
+        for (size_t i = from; i < from + n; i++) {
+            s->rasters.n_events += p->tasks[i].n_events;
+        }
+        from += n;
+    }
+    for (size_t i = 0; wants_keys(s) && i < p->n; i++) {
+        if (!p->tasks[i].is_eight) {
+            find_keys(s, &p->tasks[i].row, p->tasks[i].job.out);
+        }
+    }
+    free(p->tasks);
+    *p = (raster_plan){0};
+}
+
+row_raster *raster_row(scene *s, const scene_row *row)
+{
+    raster_plan p = {0};
+    row_raster *out = plan_row(s, &p, row);
+    raster_run(s, &p);
     return out;
 }

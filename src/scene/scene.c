@@ -52,6 +52,7 @@ void scene_destroy(scene **ps)
     steps_deinit(s);
     step_map_free(&s->step_map);
     rasters_deinit(&s->rasters);
+    team_deinit(&s->team);
     overview_deinit(&s->overview);
     tree_deinit(s);
     facts_deinit(s);
@@ -69,6 +70,7 @@ static void begin(scene *s, const view *v, const scene_input *in, draw_list *l, 
     s->t = theme_get(v->theme);
     s->frame = (scene_frame){.complete = true, .source = "events"};
     s->n_commands = 0;
+    s->n_frames++;
     arena_reset(&s->scratch);
     double scale = in->scale > 0 ? in->scale : 1;
     draw_list_begin(l, (float)in->width_px, (float)in->height_px, (float)scale, s->t);

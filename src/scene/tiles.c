@@ -9,66 +9,10 @@
 
 static const cache_cell EMPTY_CELL = {255, 0, 0, 0};
 
-/* ------------------------------------------------------------------ stand-ins */
-
-typedef struct standin {
-    const cache_tile *tile;
-    int64_t bin_ns, until_ns; /* holds for times before it */
-} standin;
-
-static void look_up_standin(scene *s, const group_source *g, uint32_t row_block, int64_t t_ns, int64_t patience_ns,
-                            standin *out)
-{
-    uint8_t level = 0;
-    bool empty;
-    out->tile = standin_tile(s, g, row_block, t_ns, &level, &empty);
-    out->until_ns = t_ns + patience_ns;
-    if (out->tile) {
-        store_group_info info = store_group_at(s->file, g->group);
-        out->bin_ns = lod_bin_ns(info.bin0_ns[g->r], level);
-        int64_t end = 0;
-        int64_t span = out->bin_ns;
-        bool far = __builtin_mul_overflow(span, (int64_t)TILE_BINS[g->r], &span) ||
-                   __builtin_mul_overflow(span, (int64_t)out->tile->key.col + 1, &end);
-        out->until_ns = far ? INT64_MAX : end;
-    }
-}
-
-static cache_cell standin_cell(scene *s, const group_source *g, uint32_t tile_row, int64_t t_ns, int64_t patience_ns,
-                               standin *k)
-{
-    if (t_ns >= k->until_ns) {
-        look_up_standin(s, g, tile_row / TILE_ROWS[g->r], t_ns, patience_ns, k);
-    }
-    if (!k->tile || t_ns < 0) {
-        return EMPTY_CELL;
-    }
-    uint64_t bin = (uint64_t)(t_ns / k->bin_ns) % TILE_BINS[g->r];
-    return k->tile->cells[(size_t)(tile_row % TILE_ROWS[g->r]) * TILE_BINS[g->r] + bin];
-}
-
-void standin_cells(scene *s, const group_source *g, uint32_t tile_row, int64_t a, int64_t b, draw_cell *cells)
-{
-    const time_grid *grid = &s->src.grid;
-    standin k = {.until_ns = INT64_MIN};
-    a = a < 0 ? 0 : a;
-    b = b > (int64_t)grid->n ? (int64_t)grid->n : b;
-    for (int64_t i = a; i < b; i++) {
-        if (cells[i].klass != CELL_EMPTY) {
-            continue;
-        }
-        int64_t t = (int64_t)(time_edge(grid, i) + 0.5 * grid->step_ns);
-        cache_cell c = standin_cell(s, g, tile_row, t, (int64_t)(0.125 * grid->n * grid->step_ns), &k);
-        if (c.busy > 0) {
-            cells[i] = (draw_cell){c.klass, c.busy, CELL_COARSE | CELL_MORE, 255};
-        }
-    }
-}
-
 /* ------------------------------------------------------------------ gathering */
 
 typedef struct gather {
-    scene *s;
+    const scene *s;
     const tile_job *job;
     cache_cell *bins; /* [map.n_bins] */
     uint8_t *coarse;  /* [map.n_bins]: a stand-in */
@@ -129,7 +73,7 @@ static void clear_bins(gather *k, uint32_t from, uint32_t to)
 static void gather_row(gather *k, uint32_t row_index)
 {
     const tile_job *job = k->job;
-    group_source *g = job->g;
+    const group_source *g = job->g;
     uint32_t tile_row = job->tile_rows[row_index];
     uint32_t rows = TILE_ROWS[g->r];
     int64_t width = (int64_t)TILE_BINS[g->r];
@@ -137,7 +81,7 @@ static void gather_row(gather *k, uint32_t row_index)
         return;
     }
     for (uint32_t col = 0; col < g->n_cols; col++) {
-        tile_slot *slot = slot_of(k->s, g, tile_row / rows, col);
+        const tile_slot *slot = &g->slots[(size_t)(tile_row / rows) * g->n_cols + col];
         int64_t begin = (g->first_col + col) * width - g->map->first_bin;
         int64_t end = begin + width;
         uint32_t from = begin < 0 ? 0 : (uint32_t)begin;
@@ -219,16 +163,15 @@ static uint8_t reduce_hard(reduce_job *job, const bin_map *m, uint32_t i)
 }
 
 /* A mark stands where severity begins. */
-static void reduce(scene *s, const gather *k, row_raster *out, reduce_job *job)
+static void reduce(const gather *k, row_raster *out, raster_work *w, reduce_job *job)
 {
     const bin_map *m = k->job->g->map;
-    raster_store *store = &s->rasters;
-    VEC_RESERVE(store->mixed, store->cap_mixed, out->n);
-    VEC_RESERVE(store->hard, store->cap_hard, out->n);
+    VEC_RESERVE(w->mixed, w->cap_mixed, out->n);
+    VEC_RESERVE(w->hard, w->cap_hard, out->n);
     *job = (reduce_job){.ranges = m->ranges, .bins = k->bins, .n = out->n, .middle_weight = m->middle_weight};
     job->cells = out->cells;
-    job->mixed = store->mixed;
-    job->hard = store->hard;
+    job->mixed = w->mixed;
+    job->hard = w->hard;
     reduce_columns(job, m->plan);
     uint8_t before = 0;
     for (size_t n = 0; n < job->n_hard; n++) {
@@ -236,7 +179,7 @@ static void reduce(scene *s, const gather *k, row_raster *out, reduce_job *job)
         before = n > 0 && job->hard[n - 1] + 1 == i ? before : 0;
         uint8_t severity = reduce_hard(job, m, i);
         if (severity > before) {
-            add_mark(s, out, i, severity);
+            add_mark(k->s, out, i, severity);
         }
         before = severity;
     }
@@ -246,7 +189,7 @@ static void reduce(scene *s, const gather *k, row_raster *out, reduce_job *job)
 
 static void add_planes(const gather *k, uint32_t bin, uint32_t weight, uint32_t shares[CLASS_COUNT])
 {
-    group_source *g = k->job->g;
+    const group_source *g = k->job->g;
     int64_t at = g->map->first_bin + (int64_t)bin;
     if (at < 0) {
         return;
@@ -300,13 +243,23 @@ static void flag_coarse(const gather *k, row_raster *out)
     }
 }
 
-void raster_tiles(scene *s, const tile_job *job)
+void ask_tiles(scene *s, const tile_job *job)
 {
-    raster_store *store = &s->rasters;
+    group_source *g = job->g;
+    for (uint32_t i = 0; i < job->n_rows; i++) {
+        uint32_t row_block = job->tile_rows[i] / TILE_ROWS[g->r];
+        for (uint32_t col = 0; row_block < g->n_row_blocks && col < g->n_cols; col++) {
+            (void)slot_of(s, g, row_block, col);
+        }
+    }
+}
+
+void raster_tiles(const scene *s, const tile_job *job, raster_work *w)
+{
     uint32_t n = job->g->map->n_bins;
-    VEC_RESERVE(store->gather, store->cap_gather, n + REDUCE_SLACK);
-    VEC_RESERVE(store->coarse, store->cap_coarse, n);
-    gather k = {.s = s, .job = job, .bins = store->gather, .coarse = store->coarse};
+    VEC_RESERVE(w->gather, w->cap_gather, n + REDUCE_SLACK);
+    VEC_RESERVE(w->coarse, w->cap_coarse, n);
+    gather k = {.s = s, .job = job, .bins = w->gather, .coarse = w->coarse};
     /* A row of one track fills its bins tile by tile; only those before the run's start are left to be cleared. */
     int64_t before = -job->g->map->first_bin;
     bool whole =
@@ -317,7 +270,7 @@ void raster_tiles(scene *s, const tile_job *job)
         gather_row(&k, i);
     }
     reduce_job columns;
-    reduce(s, &k, job->out, &columns);
+    reduce(&k, job->out, w, &columns);
     if (job->n_rows == 1 && s->src.strictness < 1.42) {
         settle_classes(&k, &columns, job->out);
     }

@@ -1,4 +1,4 @@
-/* Rows on the plot: their ground, their strips, the labels inside wide events, counters as areas. */
+/* Rows on the plot: where their strips lie, the labels inside wide events, counters as areas. */
 #include <string.h>
 
 #include "scene/overlay.h"
@@ -25,136 +25,6 @@ rect row_strip_rect(const scene *s, const scene_row *row)
     float y0 = snap(top + inset) + overlay_lane(s, row);
     float y1 = snap(top + row->h - inset);
     return (rect){s->m.plot.x, y0, s->m.plot.w, fmaxf(1, y1 - y0)};
-}
-
-/* ------------------------------------------------------------------ strips */
-
-draw_cell *row_strip_cells(const scene *s, size_t row)
-{
-    uint32_t first = s->row_cells[row - s->first_visible];
-    return first == NO_ID ? NULL : s->l->cells + first;
-}
-
-/* Gaps of less than a twentieth of a column are noise on the bars' tops, not gaps: such a column is drawn full. */
-static void put_strip(scene *s, rect r, const draw_cell *cells, uint32_t n)
-{
-    enum { FULL = 243 };
-    bool low = r.h < 5 * s->m.s;
-    draw_cell *to = draw_add_strip(s->l, LAYER_DATA, r, n, low);
-    memcpy(to, cells, n * sizeof *to);
-    for (uint32_t i = 0; i < n; i++) {
-        to[i].occupancy = to[i].occupancy >= FULL ? 255 : to[i].occupancy;
-    }
-}
-
-/* The time that a mark stands for is selected: its cells say so. */
-static void flag_selected(scene *s, draw_cell *cells, const row_raster *r)
-{
-    for (size_t i = 0; s->has_selected && i < r->n_wide; i++) {
-        const wide_event *w = &r->wide[i];
-        if (w->key == 0 || w->key != s->selected_key) {
-            continue;
-        }
-        int64_t a = column_of(&s->src.grid, (double)w->e.start_ns);
-        int64_t b = last_column_of(&s->src.grid, w->e.start_ns, w->e.end_ns);
-        for (int64_t k = a < 0 ? 0 : a; k <= b && k < (int64_t)r->n; k++) {
-            cells[k].flags |= CELL_SELECTED;
-        }
-    }
-}
-
-static void draw_strip_row(scene *s, size_t index)
-{
-    const scene_row *row = &s->tree.rows[index];
-    rect r = row_strip_rect(s, row);
-    if (row->h >= 4) {
-        draw_rect(s->l, LAYER_GROUND, r, s->t->row);
-    }
-    if (row->kind == ROW_GROUP) {
-        const row_raster *g = raster_group(s, row);
-        put_strip(s, r, g->cells, g->n);
-        put_strip(s, r, g->mean, g->n);
-        put_strip(s, r, g->least, g->n);
-        s->frame.complete = s->frame.complete && g->complete;
-        return;
-    }
-    const row_raster *strip = raster_row(s, row);
-    s->row_cells[index - s->first_visible] = (uint32_t)s->l->n_cells;
-    put_strip(s, r, strip->cells, strip->n);
-    flag_selected(s, s->l->cells + s->l->n_cells - strip->n, strip);
-    s->frame.complete = s->frame.complete && strip->complete;
-}
-
-/* ------------------------------------------------------------------ several rows on one pixel line */
-
-typedef struct line_state {
-    double y;          /* of the line being filled; negative: none */
-    size_t first_cell; /* of its strip, in the draw list */
-    uint32_t last_group, last_eight;
-} line_state;
-
-static void join_cells(draw_cell *to, const row_raster *r)
-{
-    for (uint32_t i = 0; i < r->n; i++) {
-        const draw_cell *c = &r->cells[i];
-        if (c->klass == CELL_EMPTY) {
-            continue;
-        }
-        uint8_t flags = (uint8_t)(to[i].flags | c->flags | (to[i].klass != CELL_EMPTY ? CELL_MORE : 0));
-        if (to[i].klass == CELL_EMPTY || c->occupancy > to[i].occupancy) {
-            to[i] = *c;
-        }
-        to[i].flags = flags & (uint8_t)~CELL_EDGE;
-    }
-}
-
-static bool eight_is_whole(const scene *s, uint32_t first, uint32_t n_ranks)
-{
-    for (uint32_t r = first; r < first + 8 && r < n_ranks; r++) {
-        if (s->tree.rank_group[r] != s->tree.rank_group[first]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static const row_raster *line_raster(scene *s, const scene_row *row, line_state *line)
-{
-    uint32_t group = row->kind == ROW_RANK ? s->rank_events_group[row->rank] : NO_ID;
-    if (row->h >= 0.5 || group == NO_ID || s->v.order != ORDER_RANK || s->tree.pattern[0]) {
-        return row->kind == ROW_GROUP ? raster_group(s, row) : raster_row(s, row);
-    }
-    store_group_info info = store_group_at(s->file, group);
-    uint32_t eight = (row->rank - info.first_rank) / 8;
-    if (info.n_levels[R_EIGHT] == 0 ||
-        !eight_is_whole(s, info.first_rank + eight * 8, info.first_rank + info.n_ranks)) {
-        return raster_row(s, row);
-    }
-    if (group == line->last_group && eight == line->last_eight) {
-        return NULL; /* drawn with the first of its ranks */
-    }
-    line->last_group = group;
-    line->last_eight = eight;
-    return raster_eight(s, group, eight);
-}
-
-static void draw_thin_row(scene *s, const scene_row *row, line_state *line)
-{
-    double y = floor((double)s->m.plot.y + row->y - s->scroll);
-    const row_raster *r = line_raster(s, row, line);
-    if (!r) {
-        return;
-    }
-    if (y != line->y) {
-        rect at = {s->m.plot.x, (float)y, s->m.plot.w, 1};
-        line->first_cell = s->l->n_cells;
-        draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, at, s->src.grid.n, true);
-        memcpy(cells, r->cells, r->n * sizeof *cells);
-        line->y = y;
-    } else {
-        join_cells(s->l->cells + line->first_cell, r);
-    }
-    s->frame.complete = s->frame.complete && r->complete;
 }
 
 /* ------------------------------------------------------------------ counters */
@@ -207,7 +77,7 @@ static void fill_counter(const scene *s, const trace_counter *c, const store_sam
     }
 }
 
-static void draw_counter_row(scene *s, const scene_row *row)
+void draw_counter_row(scene *s, const scene_row *row)
 {
     size_t n = 0;
     rect r = row_strip_rect(s, row);
@@ -336,7 +206,7 @@ void draw_wide_labels(scene *s, size_t row)
     }
 }
 
-static void draw_all_labels(scene *s)
+void draw_all_labels(scene *s)
 {
     size_t budget = MAX_EVENT_LABELS;
     for (size_t i = s->first_visible; i < s->end_visible; i++) {
@@ -351,27 +221,4 @@ static void draw_all_labels(scene *s)
         size_t used = s->l->n_runs - before;
         budget -= used < budget ? used : budget;
     }
-}
-
-void draw_rows(scene *s)
-{
-    line_state line = {.y = -1, .last_group = NO_ID};
-    size_t n = s->end_visible - s->first_visible;
-    s->row_cells = arena_alloc(&s->scratch, n * sizeof *s->row_cells + 1);
-    memset(s->row_cells, 0xFF, n * sizeof *s->row_cells);
-    draw_push_clip(s->l, s->m.plot);
-    for (size_t i = s->first_visible; i < s->end_visible; i++) {
-        const scene_row *row = &s->tree.rows[i];
-        if (row->kind == ROW_COUNTER) {
-            draw_counter_row(s, row);
-        } else if (row->h < 1.5 && row->kind != ROW_GROUP) {
-            draw_thin_row(s, row, &line);
-        } else {
-            draw_strip_row(s, i);
-        }
-    }
-    if (s->v.layout == LAYOUT_TIMELINE) {
-        draw_all_labels(s);
-    }
-    draw_pop_clip(s->l);
 }
