@@ -10,7 +10,19 @@
 
 #include "scene/internal.h"
 
-enum { SHARES = 16, BLOCK_COLUMNS = 256 }; /* of which the sums per class stay near while all ranks are added */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define GROUP_WIDE 1
+#define AVX2       __attribute__((target("avx2")))
+#else
+#define GROUP_WIDE 0
+#endif
+
+enum {
+    SHARES = 16,
+    BLOCK_COLUMNS = 256,
+    AT_ONCE = 8
+}; /* of which the sums per class stay near while all ranks are added */
 
 /* A rank, or eight of them, that the row is made of. */
 typedef struct member {
@@ -25,19 +37,21 @@ typedef struct group_sums {
     uint32_t n, n_ranks;
 } group_sums;
 
-/* Byte by byte over cells: [0] classes are of no use, [1] occupancy, [2] flags. An empty cell has neither. */
-typedef struct cell_bytes {
+/*
+ * Sums of BLOCK_COLUMNS columns. most, least and any are byte by byte over cells: [0] classes are of no use, [1]
+ * occupancy, [2] flags; an empty cell has neither. Most ranks do the same in a column: the class of the first that does
+ * anything has a sum of its own, which is added to several columns at a time; other classes go to the table.
+ */
+typedef struct block_sums {
     uint8_t most[BLOCK_COLUMNS * sizeof(draw_cell)];
     uint8_t least[BLOCK_COLUMNS * sizeof(draw_cell)];
     uint8_t any[BLOCK_COLUMNS * sizeof(draw_cell)];
-} cell_bytes;
+    uint32_t usual[BLOCK_COLUMNS]; /* the class; CELL_EMPTY: none so far */
+    uint32_t usual_share[BLOCK_COLUMNS];
+    uint32_t share[BLOCK_COLUMNS][SHARES]; /* of the others; [CLASS_COUNT]: of empty cells, 0 */
+} block_sums;
 
 _Static_assert((int)CLASS_COUNT < (int)SHARES, "a place is left for empty cells");
-
-typedef struct block_sums {
-    cell_bytes bytes;
-    uint32_t share[BLOCK_COLUMNS][SHARES]; /* [CLASS_COUNT]: of empty cells, 0 */
-} block_sums;
 
 static group_sums make_sums(scene *s, size_t cap)
 {
@@ -53,8 +67,7 @@ static void add_member(group_sums *g, const row_raster *r, const draw_cell *leas
     g->n_ranks += n_ranks;
 }
 
-/* The number of bytes is known where it is written out below, so that compilers make it a few wide instructions. */
-static inline void add_some_bytes(cell_bytes *b, size_t from, const uint8_t *restrict cells,
+static inline void add_some_bytes(block_sums *b, size_t from, const uint8_t *restrict cells,
                                   const uint8_t *restrict least, size_t n)
 {
     uint8_t *restrict most = b->most + from;
@@ -67,21 +80,102 @@ static inline void add_some_bytes(cell_bytes *b, size_t from, const uint8_t *res
     }
 }
 
-static void add_bytes(cell_bytes *b, const uint8_t *cells, const uint8_t *least, size_t n)
-{
-    size_t i = 0;
-    for (; i + 64 <= n; i += 64) {
-        add_some_bytes(b, i, cells + i, least + i, 64);
-    }
-    add_some_bytes(b, i, cells + i, least + i, n - i);
-}
-
-static inline void add_shares(block_sums *b, const draw_cell *cells, uint32_t n, uint32_t n_ranks)
+static void add_others(block_sums *b, uint32_t from, const draw_cell *cells, uint32_t n, uint32_t n_ranks)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t klass = cells[i].klass < CLASS_COUNT ? cells[i].klass : CLASS_COUNT;
-        b->share[i][klass] += cells[i].occupancy * n_ranks;
+        b->share[from + i][klass] += cells[i].klass == b->usual[from + i] ? 0 : cells[i].occupancy * n_ranks;
     }
+}
+
+static inline void add_some_shares(block_sums *b, uint32_t from, const draw_cell *cells, uint32_t n, uint32_t n_ranks)
+{
+    uint32_t words[AT_ONCE];
+    uint32_t others = 0;
+    uint32_t *restrict usual = b->usual + from;
+    uint32_t *restrict share = b->usual_share + from;
+    memcpy(words, cells, n * sizeof *words);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t klass = words[i] & 0xFF;
+        uint32_t part = (words[i] >> 8 & 0xFF) * n_ranks;
+        usual[i] = usual[i] == CELL_EMPTY ? klass : usual[i];
+        share[i] += usual[i] == klass ? part : 0;
+        others |= usual[i] == klass ? 0 : part;
+    }
+    if (others != 0) {
+        add_others(b, from, cells, n, n_ranks);
+    }
+}
+
+#if GROUP_WIDE
+AVX2 static inline __m256i load(const void *at)
+{
+    return _mm256_loadu_si256((const __m256i *)at);
+}
+
+AVX2 static inline void store(void *at, __m256i v)
+{
+    _mm256_storeu_si256((__m256i *)at, v);
+}
+
+/* The same for eight columns at a time. */
+AVX2 static uint32_t add_wide(block_sums *b, const draw_cell *cells, const draw_cell *least, uint32_t n,
+                              uint32_t n_ranks)
+{
+    const __m256i byte = _mm256_set1_epi32(255);
+    const __m256i ranks = _mm256_set1_epi32((int)n_ranks);
+    uint32_t i = 0;
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        size_t at = (size_t)i * sizeof *cells;
+        __m256i c = load(cells + i);
+        store(b->most + at, _mm256_max_epu8(load(b->most + at), c));
+        store(b->least + at, _mm256_min_epu8(load(b->least + at), load(least + i)));
+        store(b->any + at, _mm256_or_si256(load(b->any + at), c));
+        __m256i klass = _mm256_and_si256(c, byte);
+        __m256i part = _mm256_mullo_epi32(_mm256_and_si256(_mm256_srli_epi32(c, 8), byte), ranks);
+        __m256i usual = load(b->usual + i);
+        usual = _mm256_blendv_epi8(usual, klass, _mm256_cmpeq_epi32(usual, byte)); /* CELL_EMPTY */
+        __m256i same = _mm256_cmpeq_epi32(usual, klass);
+        store(b->usual + i, usual);
+        store(b->usual_share + i, _mm256_add_epi32(load(b->usual_share + i), _mm256_and_si256(part, same)));
+        if (!_mm256_testz_si256(_mm256_andnot_si256(same, part), _mm256_set1_epi32(-1))) {
+            add_others(b, i, cells + i, AT_ONCE, n_ranks);
+        }
+    }
+    return i;
+}
+#endif
+
+/* As many columns as there is a fast way for. @return how many */
+static uint32_t add_member_wide(block_sums *b, const draw_cell *cells, const draw_cell *least, uint32_t n,
+                                uint32_t n_ranks)
+{
+#if GROUP_WIDE
+    if (__builtin_cpu_supports("avx2")) {
+        return add_wide(b, cells, least, n, n_ranks);
+    }
+#endif
+    (void)b;
+    (void)cells;
+    (void)least;
+    (void)n;
+    (void)n_ranks;
+    return 0;
+}
+
+static void add_member_cells(block_sums *b, const draw_cell *cells, const draw_cell *least, uint32_t n,
+                             uint32_t n_ranks)
+{
+    const uint8_t *bytes = (const uint8_t *)cells;
+    const uint8_t *low = (const uint8_t *)least;
+    enum { CELL = sizeof(draw_cell) };
+    uint32_t i = add_member_wide(b, cells, least, n, n_ranks);
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        add_some_bytes(b, (size_t)i * CELL, bytes + (size_t)i * CELL, low + (size_t)i * CELL, AT_ONCE * CELL);
+        add_some_shares(b, i, cells + i, AT_ONCE, n_ranks);
+    }
+    add_some_bytes(b, (size_t)i * CELL, bytes + (size_t)i * CELL, low + (size_t)i * CELL, (size_t)(n - i) * CELL);
+    add_some_shares(b, i, cells + i, n - i, n_ranks);
 }
 
 static uint8_t class_of(const uint32_t share[SHARES], uint32_t *busy)
@@ -95,17 +189,20 @@ static uint8_t class_of(const uint32_t share[SHARES], uint32_t *busy)
     return best;
 }
 
-static void write_column(const block_sums *b, uint32_t i, uint32_t n_ranks, row_raster *out, uint32_t column)
+static void write_column(block_sums *b, uint32_t i, uint32_t n_ranks, row_raster *out, uint32_t column)
 {
     static const draw_cell none = {CELL_EMPTY, 0, 0, 255};
     out->cells[column] = out->mean[column] = out->least[column] = none;
-    uint8_t most = b->bytes.most[i * sizeof(draw_cell) + offsetof(draw_cell, occupancy)];
-    uint8_t least = b->bytes.least[i * sizeof(draw_cell) + offsetof(draw_cell, occupancy)];
-    uint8_t flags = b->bytes.any[i * sizeof(draw_cell) + offsetof(draw_cell, flags)] & (CELL_COARSE | CELL_SEVERE);
+    uint8_t most = b->most[i * sizeof(draw_cell) + offsetof(draw_cell, occupancy)];
+    uint8_t least = b->least[i * sizeof(draw_cell) + offsetof(draw_cell, occupancy)];
+    uint8_t flags = b->any[i * sizeof(draw_cell) + offsetof(draw_cell, flags)] & (CELL_COARSE | CELL_SEVERE);
     if (most == 0) {
         return;
     }
     uint32_t busy = 0;
+    if (b->usual[i] < CLASS_COUNT) {
+        b->share[i][b->usual[i]] += b->usual_share[i];
+    }
     uint8_t klass = class_of(b->share[i], &busy);
     float mean = (float)busy / (float)n_ranks;
     out->cells[column] = (draw_cell){klass, most, (uint8_t)(flags | CELL_MORE), 102};
@@ -120,16 +217,13 @@ static void write_strips(arena *scratch, const group_sums *g, uint32_t from, row
     block_sums *b = arena_alloc(scratch, sizeof *b);
     uint32_t n = g->n - from < BLOCK_COLUMNS ? g->n - from : BLOCK_COLUMNS;
     memset(b, 0, sizeof *b);
-    memset(b->bytes.least, 255, sizeof b->bytes.least);
+    memset(b->least, 255, sizeof b->least);
+    for (uint32_t i = 0; i < n; i++) {
+        b->usual[i] = CELL_EMPTY;
+    }
     for (size_t k = 0; k < g->n_members; k++) {
         const member *m = &g->members[k];
-        add_bytes(&b->bytes, (const uint8_t *)(m->cells + from), (const uint8_t *)(m->least + from),
-                  n * sizeof *m->cells);
-        if (m->n_ranks == 1) {
-            add_shares(b, m->cells + from, n, 1); /* nearly always, and without a product */
-        } else {
-            add_shares(b, m->cells + from, n, m->n_ranks);
-        }
+        add_member_cells(b, m->cells + from, m->least + from, n, m->n_ranks);
     }
     for (uint32_t i = 0; i < n; i++) {
         write_column(b, i, g->n_ranks, out, from + i);

@@ -151,13 +151,21 @@ static draw_cell finished_cell(const accumulator *a, uint32_t i)
     return (draw_cell){dominant_class(a, i), occupancy, flags, 255};
 }
 
+/* Are the next four columns like `before`? */
+static inline bool four_alike(const column_sums *next, const column_sums *before)
+{
+    uint64_t x[8];
+    uint64_t y[2];
+    memcpy(x, next, sizeof x);
+    memcpy(y, before, sizeof y);
+    uint64_t first = (x[0] ^ y[0]) | (x[2] ^ y[0]) | (x[4] ^ y[0]) | (x[6] ^ y[0]);
+    uint64_t second = (x[1] ^ y[1]) | (x[3] ^ y[1]) | (x[5] ^ y[1]) | (x[7] ^ y[1]);
+    return (first | second) == 0;
+}
+
 static inline bool are_alike(const column_sums *a, const column_sums *b)
 {
-    uint64_t x[2];
-    uint64_t y[2];
-    memcpy(x, a, sizeof x);
-    memcpy(y, b, sizeof y);
-    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
 /* Neighbours inside one event are alike: their cell is the one before. */
@@ -166,10 +174,18 @@ static void finish_cells(const scene *s, const accumulator *a, row_raster *out)
     static const column_sums nothing = {0};
     const column_sums *before = &nothing;
     draw_cell cell = {CELL_EMPTY, 0, 0, 255};
+    bool is_alone = true; /* one class at most: its cell says all of it */
     for (uint32_t i = 0; i < a->n; i++) {
         const column_sums *c = &a->columns[i];
-        bool alike = are_alike(c, before) && (c->classes & (c->classes - 1)) == 0;
-        if (!alike) {
+        while (is_alone && i + 4 <= a->n && four_alike(c, before)) {
+            out->cells[i] = out->cells[i + 1] = out->cells[i + 2] = out->cells[i + 3] = cell;
+            i += 4;
+            c += 4;
+        }
+        if (i == a->n) {
+            break;
+        }
+        if (!is_alone || !are_alike(c, before)) {
             cell = c->classes ? finished_cell(a, i) : (draw_cell){CELL_EMPTY, 0, 0, 255};
             if (c->severity > before->severity) {
                 add_mark(s, out, i, c->severity); /* where it begins: one event, one mark */
@@ -177,6 +193,7 @@ static void finish_cells(const scene *s, const accumulator *a, row_raster *out)
         }
         out->cells[i] = cell;
         before = c;
+        is_alone = (c->classes & (c->classes - 1)) == 0;
     }
 }
 
