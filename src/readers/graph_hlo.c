@@ -132,6 +132,7 @@ typedef struct layout {
     uint32_t *scope_of; /* by computation: of its first place; GRAPH_NONE: not yet laid out */
     uint8_t *is_placed; /* by computation */
     uint8_t *is_fixed;  /* by instruction: a constant, or one only reshaped */
+    uint8_t *is_used;   /* by instruction: something takes its result */
     map64 homes;        /* scopes that are the home of a body */
     uint64_t copies_left;
     uint64_t n_shared, first_shared;
@@ -387,6 +388,11 @@ static void find_fixed(layout *l)
             reshapes = from < i && l->is_fixed[from];
         }
         l->is_fixed[i] = fixed || reshapes;
+        for (uint32_t k = 0; k < inst->n_operands; k++) {
+            if (m->operands[inst->first_operand + k] != GRAPH_NONE) {
+                l->is_used[m->operands[inst->first_operand + k]] = 1;
+            }
+        }
     }
 }
 
@@ -491,9 +497,12 @@ static void push_passing(layout *l, const place *p, uint32_t base)
             graph_builder_edge(l->b, p->caller_node - (p->caller - from), 0, base + i - c->first, 0, GRAPH_IMPLIED);
         }
     }
-    if (c->root != GRAPH_NONE) {
-        graph_builder_edge(l->b, base + c->root - c->first, 0, p->caller_node,
-                           call->n_operands + p->call - call->first_call, GRAPH_IMPLIED);
+    uint32_t slot = call->n_operands + p->call - call->first_call;
+    for (uint32_t i = c->first; i < c->first + c->n; i++) {
+        /* Of a function that is shown inside its caller also what it leaves unused. */
+        if (i == c->root || (p->inlined && !l->is_used[i])) {
+            graph_builder_edge(l->b, base + i - c->first, 0, p->caller_node, slot, GRAPH_IMPLIED);
+        }
     }
 }
 
@@ -583,6 +592,7 @@ marey_status hlo_module_build(hlo_module *m, const graph_input *in, graph_builde
     memset(l.scope_of, 0xFF, m->n_computations * sizeof *l.scope_of);
     l.is_placed = mem_calloc(m->n_computations, 1);
     l.is_fixed = mem_calloc(m->n_insts, 1);
+    l.is_used = mem_calloc(m->n_insts, 1);
     find_fixed(&l);
     marey_status status = lay_out(&l);
     if (l.n_shared) {
@@ -593,6 +603,7 @@ marey_status hlo_module_build(hlo_module *m, const graph_input *in, graph_builde
     free(l.scope_of);
     free(l.is_placed);
     free(l.is_fixed);
+    free(l.is_used);
     map64_deinit(&l.homes);
     return status;
 }

@@ -490,6 +490,32 @@ static void place_body(mlir_build *m, uint32_t i, const mlir_region *r, mlir_reg
     }
 }
 
+/* Does an operation of region k, which holds no other regions, take the value? */
+static bool takes(const mlir_text *t, uint32_t k, gspan value)
+{
+    uint32_t seen = 0;
+    for (uint32_t i = t->regions[k].owner + 1; i < t->n_ops && seen < t->regions[k].n_ops; i++) {
+        seen += t->ops[i].region == k;
+        for (uint32_t u = t->ops[i].first_use; t->ops[i].region == k && u != GRAPH_NONE; u = t->uses[u].next) {
+            if (gspan_equal(t->uses[u].name, value)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Arguments that a function leaves unused are shown inside the operation that applies it, like the rest of it. */
+static void push_unused(mlir_build *m, uint32_t k, uint32_t first, uint32_t node)
+{
+    const mlir_op *o = &m->t->ops[m->t->regions[k].owner];
+    for (uint32_t a = first; a != GRAPH_NONE && node != GRAPH_NONE; a = m->t->args[a].next, node++) {
+        if (!takes(m->t, k, m->t->args[a].name)) {
+            graph_builder_edge(m->b, node, 0, m->node[m->t->regions[k].owner], o->n_uses, GRAPH_IMPLIED);
+        }
+    }
+}
+
 static void place_region(mlir_build *m, uint32_t k)
 {
     mlir_region *r = &m->t->regions[k];
@@ -504,7 +530,11 @@ static void place_region(mlir_build *m, uint32_t k)
     } else {
         place_body(m, r->owner, r, p);
     }
+    uint32_t node = (uint32_t)graph_builder_n_nodes(m->b);
     push_args(m, r->first_arg, p->scope, p->space, is_function(o) || is_module(o) ? GRAPH_NONE : r->owner, p->inlined);
+    if (p->inlined) {
+        push_unused(m, k, r->first_arg, node);
+    }
 }
 
 /* The last operation of a body gives the result of the operation around it, or of the call. */

@@ -229,6 +229,20 @@ static void test_damage(void **state)
     forget(&r);
 }
 
+/* A function that leaves an argument unused still belongs to what applies it as a whole. */
+static void test_unused_argument(void **state)
+{
+    (void)state;
+    read_graph r = text_graph("HloModule m\n"
+                              "assign {\n  old = f32[] parameter(0)\n  ROOT new = f32[] parameter(1)\n}\n"
+                              "ENTRY e {\n  a = f32[4] parameter(0)\n"
+                              "  ROOT s = f32[4] scatter(a, a, a), to_apply=assign\n}\n");
+    assert_int_equal(r.status, MAREY_OK);
+    assert_true(has_edge(&r.g, "old", "s", GRAPH_IMPLIED));
+    assert_true(has_edge(&r.g, "new", "s", GRAPH_IMPLIED));
+    forget(&r);
+}
+
 /* Computations that call themselves and each other, and one that doubles at each level. */
 static void test_endless_calls(void **state)
 {
@@ -422,10 +436,11 @@ static void test_protobuf_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instructions),  cmocka_unit_test(test_calls),          cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_many_lines),    cmocka_unit_test(test_fixed),          cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_endless_calls), cmocka_unit_test(test_hostile),        cmocka_unit_test(test_unclosed),
-        cmocka_unit_test(test_protobuf),      cmocka_unit_test(test_protobuf_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_instructions), cmocka_unit_test(test_calls),
+                                       cmocka_unit_test(test_phases),       cmocka_unit_test(test_many_lines),
+                                       cmocka_unit_test(test_fixed),        cmocka_unit_test(test_unused_argument),
+                                       cmocka_unit_test(test_damage),       cmocka_unit_test(test_endless_calls),
+                                       cmocka_unit_test(test_hostile),      cmocka_unit_test(test_unclosed),
+                                       cmocka_unit_test(test_protobuf),     cmocka_unit_test(test_protobuf_damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,14 +45,17 @@ static read_graph read_file(const char *path)
     return r;
 }
 
-/* Edges that the input states: into its own nodes, from them or from arguments that are nodes of ours. */
+/* Edges that the input states: into its own nodes, from them or from arguments that are nodes of ours; but not what
+ * only keeps an unused argument of a reduction's function with the reduction. */
 static size_t stated_edges(const graph *g)
 {
     size_t n = 0;
     for (size_t e = 0; e < g->n_edges; e++) {
         bool to = g->node_flags[g->edge_to[e]] & GRAPH_IMPLIED;
         bool from = g->node_flags[g->edge_from[e]] & GRAPH_IMPLIED;
-        n += !to && (!(g->edge_flags[e] & GRAPH_IMPLIED) || from);
+        bool kept =
+            from && g->node_role[g->edge_from[e]] == GRAPH_CONSTANT && g->node_role[g->edge_to[e]] != GRAPH_CONSTANT;
+        n += !to && !kept && (!(g->edge_flags[e] & GRAPH_IMPLIED) || from);
     }
     return n;
 }
