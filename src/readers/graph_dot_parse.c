@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { PAIRS_MAX = 1 << 20, SCOPE_DEPTH_MAX = 60 };
+enum { PAIRS_MAX = 1 << 20, SCOPE_DEPTH_MAX = 60, DEFAULTS_MAX = 64 };
 
 /* ---- tokens ---- */
 
@@ -438,6 +438,10 @@ static void take_default(dot_text *t, bool nodes)
     next_token(t);
     size_t first = take_attrs(t);
     for (size_t i = first; i < t->n_attrs && nodes; i++) {
+        if (t->n_defaults == DEFAULTS_MAX) {
+            dot_lose(t, MAREY_LOSS_LIMIT, t->token_at, t->n_attrs - i);
+            return;
+        }
         VEC_PUSH(t->defaults, t->n_defaults, t->cap_defaults, (uint32_t)i);
     }
 }

@@ -135,6 +135,7 @@ typedef struct layout {
     uint8_t *is_used;   /* by instruction: something takes its result */
     map64 homes;        /* scopes that are the home of a body */
     uint64_t copies_left;
+    uint64_t looks_left; /* at operands, for paths nearby */
     uint64_t n_shared, first_shared;
 } layout;
 
@@ -224,12 +225,13 @@ static bool place_by_path(layout *l, place *p, const place *around, const scoped
 }
 
 /* A path near an instruction that has none: of the first that takes its result, else of one that it takes from. */
-static gspan nearby_path(const hlo_module *m, const hlo_computation *c, uint32_t inst)
+static gspan nearby_path(layout *l, const hlo_computation *c, uint32_t inst)
 {
+    const hlo_module *m = l->m;
     uint32_t end = c->first + c->n - inst > NEARBY ? inst + NEARBY : c->first + c->n;
     for (uint32_t i = inst + 1; i < end; i++) {
         const hlo_inst *user = &m->insts[i];
-        for (uint32_t k = 0; k < user->n_operands && k < NEARBY && user->op_name.n; k++) {
+        for (uint32_t k = 0; k < user->n_operands && user->op_name.n && l->looks_left; k++, l->looks_left--) {
             if (m->operands[user->first_operand + k] == inst) {
                 return user->op_name;
             }
@@ -253,7 +255,7 @@ static uint32_t place_module(layout *l, const place *p, const place *around, uin
     }
     gspan path = {"", 0};
     if (l->m->insts[p->caller].op_name.n == 0) {
-        path = nearby_path(l->m, &l->m->computations[around->computation], p->caller);
+        path = nearby_path(l, &l->m->computations[around->computation], p->caller);
     }
     scoped_name name;
     jax_name_split(path, &name);
@@ -587,7 +589,11 @@ marey_status hlo_module_build(hlo_module *m, const graph_input *in, graph_builde
             m->computations[m->calls[k].computation].n_callers++;
         }
     }
-    layout l = {.m = m, .in = in, .b = b, .copies_left = 2 * (uint64_t)m->n_insts + COPIES_MIN};
+    layout l = {.m = m,
+                .in = in,
+                .b = b,
+                .copies_left = 2 * (uint64_t)m->n_insts + COPIES_MIN,
+                .looks_left = 64 * (uint64_t)m->n_operands + COPIES_MIN};
     l.scope_of = mem_alloc(m->n_computations * sizeof *l.scope_of);
     memset(l.scope_of, 0xFF, m->n_computations * sizeof *l.scope_of);
     l.is_placed = mem_calloc(m->n_computations, 1);

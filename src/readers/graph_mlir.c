@@ -12,7 +12,8 @@
 
 #include "readers/graph_formats.h"
 
-enum { INLINE_OPS = 32, NEST_MAX = 48, ALIAS_HOPS = 16 };
+/* An alias may be long and used often: only its beginning is looked at. */
+enum { INLINE_OPS = 32, NEST_MAX = 48, ALIAS_HOPS = 16, LOCATION_BYTES = 16 * 1024 };
 
 typedef struct mlir_region_place {
     uint32_t scope; /* of its operations */
@@ -76,6 +77,7 @@ static gspan location_name(const mlir_build *m, gspan loc)
 {
     for (unsigned hop = 0; hop < ALIAS_HOPS && loc.n; hop++) {
         gspan alias = {NULL, 0};
+        loc.n = loc.n < LOCATION_BYTES ? loc.n : LOCATION_BYTES;
         for (size_t i = 0; i < loc.n; i++) {
             gspan rest = {loc.s + i, loc.n - i};
             if (loc.s[i] == '"') {
@@ -411,7 +413,8 @@ static void function_path(mlir_build *m, uint32_t f, mlir_region_place *p, scope
 {
     scoped_name name;
     common->n = 0;
-    for (uint32_t i = f + 1; i < behind(m->t, f); i++) {
+    uint32_t end = behind(m->t, f);
+    for (uint32_t i = f + 1; i < end; i++) {
         gspan full = location_name(m, m->t->ops[i].loc);
         split_name(m, full, &name);
         if (name.n && p->base.n == 0) {
@@ -509,7 +512,8 @@ static bool takes(const mlir_text *t, uint32_t k, gspan value)
 static void push_unused(mlir_build *m, uint32_t k, uint32_t first, uint32_t node)
 {
     const mlir_op *o = &m->t->ops[m->t->regions[k].owner];
-    for (uint32_t a = first; a != GRAPH_NONE && node != GRAPH_NONE; a = m->t->args[a].next, node++) {
+    uint32_t last = node + INLINE_OPS;
+    for (uint32_t a = first; a != GRAPH_NONE && node < last; a = m->t->args[a].next, node++) {
         if (!takes(m->t, k, m->t->args[a].name)) {
             graph_builder_edge(m->b, node, 0, m->node[m->t->regions[k].owner], o->n_uses, GRAPH_IMPLIED);
         }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { RESULTS_MAX = 4096, LITERAL_BYTES = 64, TEXT_BYTES = 256, PAIR_PIECES = 1024 };
+enum { RESULTS_MAX = 4096, ALL_RESULTS_MAX = 1 << 20, LITERAL_BYTES = 64, TEXT_BYTES = 256, PAIR_PIECES = 1024 };
 
 typedef struct mlir_frame {
     char kind;       /* '(', '[' or '{': a region */
@@ -21,7 +21,8 @@ typedef struct mlir_parser {
     const char *types_from; /* of op; NULL: not seen */
     gspan word;             /* last bare word of the tail */
     strbuf words;           /* all of them, outside brackets */
-    uint64_t bytes_left;    /* that brackets without an end may still cost */
+    uint64_t n_extra_results;
+    uint64_t bytes_left; /* that brackets without an end may still cost */
 } mlir_parser;
 
 void mlir_text_deinit(mlir_text *t)
@@ -626,6 +627,12 @@ static const char *take_results(mlir_parser *m, const char *p)
                       : n > RESULTS_MAX                                   ? RESULTS_MAX
                                                                           : (uint32_t)n;
             p = q;
+        }
+        m->n_extra_results += r.count - 1;
+        if (m->n_extra_results > ALL_RESULTS_MAX) {
+            lose(m, MAREY_LOSS_LIMIT, p);
+            m->n_extra_results -= r.count - 1;
+            r.count = 1;
         }
         VEC_PUSH(m->t->results, m->t->n_results, m->t->cap_results, r);
         p = skip_space(p, m->end);

@@ -194,6 +194,16 @@ static void test_hostile(void **state)
     r = text_graph(b.s);
     assert_true(r.d.n_losses > 0);
     forget(&r);
+    strbuf_clear(&b);
+    strbuf_puts(&b, "digraph {\n");
+    for (int i = 0; i < 20000; i++) {
+        strbuf_printf(&b, "node [k%d=v] n%d\n", i, i);
+    }
+    strbuf_puts(&b, "}\n");
+    r = text_graph(b.s);
+    assert_int_equal(r.g.n_nodes, 20000);
+    assert_true(diag_lost(&r.d, MAREY_LOSS_LIMIT) > 0);
+    forget(&r);
     strbuf_deinit(&b);
 }
 

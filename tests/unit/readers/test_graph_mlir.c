@@ -254,6 +254,22 @@ static void test_hostile(void **state)
     r = text_graph(b.s);
     assert_true(r.d.n_losses > 0);
     forget(&r);
+    strbuf_clear(&b);
+    /* a long alias that every operation names, results without end, and a long function that calls nothing */
+    strbuf_puts(&b, "module {\nfunc.func @main() {\n return\n}\nfunc.func @long() {\n");
+    for (int i = 0; i < 30000; i++) {
+        strbuf_printf(&b, "%%v%d:4096 = a.b loc(#loc)\n", i);
+    }
+    strbuf_puts(&b, "}\n}\n#loc = loc(fused[");
+    for (int i = 0; i < 1 << 16; i++) {
+        strbuf_puts(&b, "unknown, unknown");
+    }
+    strbuf_puts(&b, "])\n");
+    r = text_graph(b.s);
+    assert_int_equal(r.status, MAREY_OK);
+    assert_int_equal(real_nodes(&r.g), 30001);
+    assert_true(diag_lost(&r.d, MAREY_LOSS_LIMIT) > 0);
+    forget(&r);
     strbuf_deinit(&b);
 }
 
