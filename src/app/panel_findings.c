@@ -7,7 +7,7 @@
 #include "app/panels_internal.h"
 #include "base/mem.h"
 
-enum { MAX_CARDS = 64, FEW_CARDS = 4, MAX_WHAT_IFS = 4, CARD_TEXT_DP = 284 };
+enum { MAX_CARDS = 64, FEW_CARDS = 4, FEWER_CARDS = 1, MAX_WHAT_IFS = 4, CARD_TEXT_DP = 284 };
 static const double FAULT = 0.3; /* severities above say that something is wrong */
 
 /* ---- running it ---- */
@@ -316,14 +316,18 @@ static void show_what_ifs(panels *p)
 static void show_cards(panels *p)
 {
     const diagnosis *g = p->g;
-    size_t most = p->show_all_findings ? MAX_CARDS : FEW_CARDS;
+    /* What is selected stands below: the first cards only, and it is in sight. */
+    size_t few = p->has_selected ? FEWER_CARDS : FEW_CARDS;
+    size_t most = p->show_all_findings ? MAX_CARDS : few;
     for (size_t i = 0; i < g->n_findings && i < most; i++) {
         show_card(p, i);
     }
     if (g->n_findings > most && !p->show_all_findings) {
         show_more(p, g->n_findings);
     }
-    show_what_ifs(p);
+    if (!p->has_selected) {
+        show_what_ifs(p);
+    }
 }
 
 void findings_show(panels *p)

@@ -34,10 +34,47 @@ static void read_selected(panels *p)
         p->peers = NULL;
     }
     work_cancel(&p->comparing);
+    if (p->over_steps) {
+        free_over_steps(p->over_steps);
+        p->over_steps = NULL;
+    }
+    p->asked_over_steps = false;
+    work_cancel(&p->stepping);
     strbuf_clear(&p->arguments);
     if (p->has_selected) {
         p->chosen = NO_FINDING; /* its numbers make room */
         (void)store_read_args(s->file, p->selected_row, &p->arguments, NULL);
+    }
+}
+
+static void look_over_steps(void *job, cancel_flag *cancel)
+{
+    over_steps_job *j = job;
+    diag d;
+    diag_init(&d);
+    j->failed = over_steps_find(j->file, &j->event, &j->found, cancel, &d) != MAREY_OK;
+    diag_deinit(&d);
+}
+
+/* The same instance in the other steps, where there are several. */
+static void update_over_steps(panels *p)
+{
+    void *done = p->over_steps;
+    if (take_done(&p->stepping, &done, free_over_steps)) {
+        p->over_steps = done;
+        if (p->over_steps->event.row != p->selected_row) {
+            free_over_steps(p->over_steps);
+            p->over_steps = NULL;
+        }
+    }
+    const scene_step *steps;
+    bool several = scene_steps(p->session->scene, &steps) > 1;
+    if (p->has_selected && several && !p->asked_over_steps && !work_is_busy(&p->stepping)) {
+        over_steps_job *j = mem_calloc(1, sizeof *j);
+        j->file = p->session->file;
+        j->event = p->selected;
+        p->asked_over_steps = true;
+        work_start(&p->stepping, look_over_steps, j);
     }
 }
 
@@ -87,6 +124,7 @@ void selected_update(panels *p)
     if (p->session->view.selected_row != p->selected_row) {
         read_selected(p);
     }
+    update_over_steps(p);
     void *done = p->peers;
     if (take_done(&p->comparing, &done, free_peers)) {
         p->peers = done;
@@ -197,12 +235,52 @@ static void show_collective(panels *p)
     }
 }
 
-static void show_distribution(panels *p)
+static bool has_spread_over_ranks(const panels *p)
+{
+    const peers *q = p->peers ? &p->peers->found : NULL;
+    return q && q->n >= 3 && q->max_ns > q->min_ns; /* else all are alike: the median says it */
+}
+
+static bool has_steps(const panels *p)
+{
+    return p->over_steps && !p->over_steps->failed && p->over_steps->found.n >= 2;
+}
+
+static void show_over_steps(panels *p)
+{
+    const over_steps *o = &p->over_steps->found;
+    const theme *t = theme_get(p->session->view.theme);
+    double *v = ui_memory(p->ui, o->n * sizeof *v);
+    int64_t least = o->items[0].dur_ns;
+    for (size_t i = 0; i < o->n; i++) {
+        v[i] = (double)o->items[i].dur_ns;
+        least = o->items[i].dur_ns < least ? o->items[i].dur_ns : least;
+    }
+    char low[48];
+    char high[48];
+    char right[112];
+    time_format(least, low, sizeof low);
+    time_format(o->items[o->longest].dur_ns, high, sizeof high);
+    (void)snprintf(right, sizeof right, "%s to %s", low, high);
+    ui_section(p->ui, "Duration over steps", right);
+    ui_sparkline(p->ui, "durations over steps", v, o->n, t->data[p->selected.klass % PALETTE_SIZE], 44);
+    ui_style line = {.w = UI_SIZE_FILL, .h = UI_SIZE_CHILDREN, .axis = UI_ROW};
+    char step[32];
+    (void)ui_push(p->ui, "line", NULL, &line);
+    (void)snprintf(step, sizeof step, "step %lld", (long long)o->items[0].step);
+    ui_label_fill(p->ui, step, TEXT_SMALL);
+    (void)snprintf(step, sizeof step, "step %lld", (long long)o->items[o->n - 1].step);
+    ui_label(p->ui, step, TEXT_SMALL);
+    ui_pop(p->ui);
+    (void)snprintf(step, sizeof step, "median of %zu steps", o->n);
+    pair_time(p, step, o->median_ns);
+    (void)snprintf(right, sizeof right, "step %lld \xC2\xB7 %s", (long long)o->items[o->longest].step, high);
+    ui_key_value(p->ui, "longest", right);
+}
+
+static void show_over_ranks(panels *p)
 {
     const peers *q = &p->peers->found;
-    if (q->n < 3 || q->max_ns <= q->min_ns) {
-        return; /* all alike: the median says it */
-    }
     const size_t bins = MAX_BINS;
     uint32_t counts[MAX_BINS] = {0};
     bool marked[MAX_BINS] = {0};
@@ -224,12 +302,30 @@ static void show_distribution(panels *p)
     if (outliers > 0) {
         (void)snprintf(right, sizeof right, "%u beyond 5 MAD", outliers);
     }
-    ui_space(p->ui, 6);
     ui_section(p->ui, "Duration over ranks", right);
     const theme *t = theme_get(p->session->view.theme);
     ui_histogram h = {
         counts, marked, bins, t->data[p->selected.klass % PALETTE_SIZE], low, high, "duration over ranks"};
     ui_histogram_show(p->ui, "durations", &h, 56);
+}
+
+static void show_distribution(panels *p)
+{
+    static const char *const names[] = {"over ranks", "over steps"};
+    bool ranks = has_spread_over_ranks(p);
+    bool steps = has_steps(p);
+    if (!ranks && !steps) {
+        return;
+    }
+    ui_space(p->ui, 6);
+    if (ranks && steps && ui_tabs(p->ui, "distribution", names, 2, &p->distribution)) {
+        p->session->is_dirty = true;
+    }
+    if (steps && (!ranks || p->distribution == 1)) {
+        show_over_steps(p);
+    } else {
+        show_over_ranks(p);
+    }
 }
 
 static void show_arguments(panels *p)

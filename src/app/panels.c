@@ -23,7 +23,7 @@ panels *panels_create(session *s)
     p->session = s;
     p->ui = ui_create(s->text);
     p->pool = pool_create(WORKERS);
-    work *all[] = {&p->diagnosing, &p->summing, &p->comparing, &p->flying, &p->finding};
+    work *all[] = {&p->diagnosing, &p->summing, &p->comparing, &p->stepping, &p->flying, &p->finding};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         work_init(all[i], p->pool, s->wake, s->wake_ctx);
     }
@@ -59,6 +59,12 @@ void free_strip(void *job)
 void free_peers(void *job)
 {
     peers_deinit(&((peers_job *)job)->found);
+    free(job);
+}
+
+void free_over_steps(void *job)
+{
+    over_steps_deinit(&((over_steps_job *)job)->found);
     free(job);
 }
 
@@ -108,12 +114,14 @@ void panels_destroy(panels **pp)
     work_cancel(&p->diagnosing);
     work_cancel(&p->summing);
     work_cancel(&p->comparing);
+    work_cancel(&p->stepping);
     work_cancel(&p->flying);
     work_cancel(&p->finding);
     pool_destroy(&p->pool);
     drop(&p->diagnosing, p->diagnosed, free_diagnosis);
     drop(&p->summing, p->strip, free_strip);
     drop(&p->comparing, p->peers, free_peers);
+    drop(&p->stepping, p->over_steps, free_over_steps);
     drop(&p->flying, NULL, free);
     drop(&p->finding, p->graph_found, free_graph_find);
     ui_destroy(&p->ui);
@@ -127,7 +135,8 @@ void panels_destroy(panels **pp)
 bool panels_are_complete(const panels *p)
 {
     return p->strip_due_ns == 0 && !work_is_busy(&p->diagnosing) && !work_is_busy(&p->summing) &&
-           !work_is_busy(&p->comparing) && !work_is_busy(&p->flying) && !work_is_busy(&p->finding);
+           !work_is_busy(&p->comparing) && !work_is_busy(&p->stepping) && !work_is_busy(&p->flying) &&
+           !work_is_busy(&p->finding);
 }
 
 void panels_settle(panels *p)

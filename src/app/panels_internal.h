@@ -4,6 +4,7 @@
 
 #include "app/find_names.h"
 #include "app/graph_find.h"
+#include "app/over_steps.h"
 #include "app/panels.h"
 #include "app/peers.h"
 #include "app/rank_time.h"
@@ -44,6 +45,13 @@ typedef struct peers_job {
     bool failed;
 } peers_job;
 
+typedef struct over_steps_job {
+    store_file *file;
+    store_event_info event;
+    over_steps found;
+    bool failed;
+} over_steps_job;
+
 typedef struct fly_job {
     store_file *file;
     uint32_t name;
@@ -61,7 +69,7 @@ struct panels {
     session *session;
     ui *ui;
     pool *pool;
-    work diagnosing, summing, comparing, flying, finding;
+    work diagnosing, summing, comparing, stepping, flying, finding;
 
     bool show_inspector, show_strip;
     diagnosis_job *diagnosed; /* done; NULL: not yet, or the scene did it */
@@ -82,9 +90,12 @@ struct panels {
     uint64_t selected_row; /* that the following belong to; UINT64_MAX: none */
     store_event_info selected;
     bool has_selected;
-    peers_job *peers;  /* NULL: not yet */
-    size_t collective; /* instance of the diagnosis; SIZE_MAX: none */
-    strbuf arguments;  /* as JSON */
+    peers_job *peers;           /* NULL: not yet */
+    over_steps_job *over_steps; /* NULL: not yet */
+    bool asked_over_steps;
+    size_t distribution; /* tab: over ranks, over steps */
+    size_t collective;   /* instance of the diagnosis; SIZE_MAX: none */
+    strbuf arguments;    /* as JSON */
     bool show_arguments;
 
     find_hits hits;
@@ -124,6 +135,7 @@ void panels_go_to_rank(panels *p, uint32_t rank);
 void free_diagnosis(void *job);
 void free_strip(void *job);
 void free_peers(void *job);
+void free_over_steps(void *job);
 /** A job that came to its end takes the place of *out. A cancelled one is destroyed. */
 bool take_done(work *w, void **job, void (*destroy)(void *job));
 

@@ -251,7 +251,8 @@ static void paint_card(ui *u, draw_list *l, rect r, void *ctx)
     const card_paint *p = ctx;
     if (p->severity > 0) {
         uint8_t alpha = (uint8_t)(80 + 175 * fmin(p->severity, 1));
-        rect bar = {r.x, r.y + ui_px(u, 12), ui_px(u, 3), r.h - 2 * ui_px(u, 12)};
+        float inset = p->selected ? ui_px(u, 2) : 0; /* clear of the border */
+        rect bar = {r.x + inset, r.y + ui_px(u, 12), ui_px(u, 3), r.h - 2 * ui_px(u, 12)};
         draw_round(l, ui_layer(u), bar, ui_px(u, 1), rgba_with_alpha(u->t->severity, alpha), 0, (rgba){0, 0, 0, 0});
     }
     if (p->selected) {
