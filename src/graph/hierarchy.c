@@ -192,7 +192,7 @@ static void order_scope(hierarchy_work *h, const uint32_t *nodes, size_t n)
         for (k = 0; k < n; k++) {
             key[k] = (uint32_t)k;
         }
-        topo_ranks(n, m, from, to, key, rank, ranked);
+        topo_ranks(n, m, from, to, key, rank, ranked, h->cancel);
         for (k = 0; k < n; k++) {
             h->order[k] = nodes[ranked[k]];
         }

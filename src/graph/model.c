@@ -112,7 +112,7 @@ size_t graph_cyclic_nodes(const graph *g)
         to[i] = g->edge_to[g->from_edge[i]];
     }
     uint32_t *component = mem_alloc((g->n_nodes + 1) * sizeof *component);
-    size_t n = scc_components(g->n_nodes, g->from_first, to, component);
+    size_t n = scc_components(g->n_nodes, g->from_first, to, component, NULL);
     uint32_t *size = mem_calloc(n + 1, sizeof *size);
     uint8_t *loop = mem_calloc(g->n_nodes + 1, 1);
     for (size_t i = 0; i < g->n_nodes; i++) {

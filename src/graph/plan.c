@@ -42,6 +42,7 @@ static void work_deinit(plan_work *w)
         free(owned[i]);
     }
     text_table_deinit(&w->labels);
+    strbuf_deinit(&w->scratch);
 }
 
 #define SHRINK(column, n) (column) = mem_realloc_array((column), (n) ? (n) : 1, sizeof *(column))

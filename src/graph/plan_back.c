@@ -24,51 +24,74 @@ static void mark(plan_work *w, uint32_t from, uint32_t to)
     p->back_arcs[p->n_back_arcs++][1] = to;
 }
 
-/* The same edges as arcs between the children of `parent`, which is the module or one of its stacks. */
-static size_t arcs_of(const plan_work *w, uint32_t module, uint32_t parent, order_arc *arcs, uint32_t (*ends)[2])
+/* An edge as an arc between two children of `parent`: the module, or one of its stacks. */
+typedef struct inner_arc {
+    uint32_t parent, from, to, weight;
+} inner_arc;
+
+static int by_parent(const void *a, const void *b)
 {
-    size_t m = 0;
-    for (uint32_t i = w->tree[module].arc_lo; i < w->tree[module].arc_hi; i++) {
-        uint32_t a = w->arc_from[i], b = w->arc_to[i];
-        if (parent == module) {
-            a = shown(w, a);
-            b = shown(w, b);
-        } else if (w->tree[a].parent != parent || w->tree[b].parent != parent) {
-            continue;
-        }
-        if (a != b) {
-            uint32_t weight = edge_is_control(w->edge_label[w->perm[i]]) ? 1 : DATA_WEIGHT;
-            arcs[m] = (order_arc){w->tree[a].local, w->tree[b].local, weight};
-            ends[m][0] = a;
-            ends[m++][1] = b;
-        }
-    }
-    return m;
+    const inner_arc *x = a, *y = b;
+    return x->parent < y->parent ? -1 : x->parent > y->parent;
 }
 
-static void order_inside(plan_work *w, uint32_t module, uint32_t parent)
+static void number_children(plan_work *w, uint32_t parent)
 {
-    size_t cap = w->tree[module].arc_hi - w->tree[module].arc_lo, n = 0;
+    uint32_t n = 0;
     for (uint32_t t = w->tree[parent].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
-        w->tree[t].local = (uint32_t)n++;
+        w->tree[t].local = n++;
     }
-    if (cap == 0 || n < 2) {
-        return;
-    }
-    order_arc *arcs = mem_alloc(cap * sizeof *arcs);
-    uint32_t(*ends)[2] = mem_alloc(cap * sizeof *ends);
+}
+
+/* Arcs of one parent. */
+static void order_inside(plan_work *w, const inner_arc *a, size_t m)
+{
+    uint32_t parent = a[0].parent;
+    size_t n = w->tree[parent].n_children;
+    number_children(w, parent);
+    order_arc *arcs = mem_alloc(m * sizeof *arcs);
     uint32_t *place = mem_alloc(n * sizeof *place);
-    size_t m = arcs_of(w, module, parent, arcs, ends);
-    if (order_children(n, arcs, m, place, NULL)) {
+    for (size_t i = 0; i < m; i++) {
+        arcs[i] = (order_arc){w->tree[a[i].from].local, w->tree[a[i].to].local, a[i].weight};
+    }
+    if (order_children(n, arcs, m, place, NULL, w->o.cancel)) {
         for (size_t i = 0; i < m; i++) {
             if (place[arcs[i].from] > place[arcs[i].to]) {
-                mark(w, ends[i][0], ends[i][1]);
+                mark(w, a[i].from, a[i].to);
             }
         }
     }
     free(arcs);
-    free(ends);
     free(place);
+}
+
+/* All edges of a module's children: those inside of its stacks, stack by stack, and the others. */
+static void order_module(plan_work *w, uint32_t module)
+{
+    const tree_node *p = &w->tree[module];
+    size_t cap = p->arc_hi - p->arc_lo, m = 0;
+    if (cap == 0) {
+        return;
+    }
+    inner_arc *arcs = mem_alloc(cap * sizeof *arcs);
+    bool stacks = false;
+    for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
+        uint32_t from = w->arc_from[i], to = w->arc_to[i], a = shown(w, from), b = shown(w, to);
+        bool inside = a == b;
+        stacks = stacks || inside;
+        uint32_t weight = edge_is_control(w->edge_label[w->perm[i]]) ? 1 : DATA_WEIGHT;
+        arcs[m++] = (inner_arc){inside ? a : module, inside ? from : a, inside ? to : b, weight};
+    }
+    if (stacks) {
+        qsort(arcs, m, sizeof *arcs, by_parent);
+    }
+    for (size_t i = 0, end; i < m && !is_cancelled(w->o.cancel); i = end) {
+        for (end = i; end < m && arcs[end].parent == arcs[i].parent;) {
+            end++;
+        }
+        order_inside(w, arcs + i, end - i);
+    }
+    free(arcs);
 }
 
 /* Different arcs among those marked since `first`. */
@@ -91,12 +114,10 @@ marey_status plan_back_arcs(plan_work *w)
         if (w->tree[t].kind != ELEMENT_ROOT && w->tree[t].kind != ELEMENT_MODULE) {
             continue;
         }
-        order_inside(w, t, t);
-        for (uint32_t c = w->tree[t].first_child; c != GRAPH_NONE; c = w->tree[c].next) {
-            if (w->tree[c].kind == ELEMENT_STACK) {
-                order_inside(w, t, c);
-            }
-        }
+        order_module(w, t);
+    }
+    if (is_cancelled(w->o.cancel)) {
+        return MAREY_CANCELLED;
     }
     w->p->steps[STEP_CYCLES].n_done += count_different(w, 0);
     return MAREY_OK;

@@ -78,11 +78,11 @@ static bool find_components(cycle_work *c, uint32_t module, uint32_t **component
     uint32_t *place = mem_alloc(n * sizeof *place);
     *component = mem_alloc(n * sizeof **component);
     m = data_arcs(c, module, arcs, &ascending);
-    cyclic = order_children(n, arcs, m, place, *component);
+    cyclic = order_children(n, arcs, m, place, *component, c->w->o.cancel);
     if (cyclic && !c->w->rank) {
         plan_need_ranks(c->w);
         m = data_arcs(c, module, arcs, &ascending);
-        cyclic = order_children(n, arcs, m, place, *component);
+        cyclic = order_children(n, arcs, m, place, *component, c->w->o.cancel);
     }
     free(place);
     free(arcs);

@@ -41,7 +41,7 @@ static uint32_t stack_label(plan_work *w, const uint32_t *trees, size_t n)
     strbuf_add(&text, a, end_a);
     strbuf_puts(&text, "-");
     strbuf_puts(&text, b + first);
-    uint32_t id = text_table_put(&w->labels, text.s, text.n, NULL);
+    uint32_t id = text_table_append(&w->labels, text.s, text.n);
     strbuf_deinit(&text);
     return id;
 }

@@ -191,6 +191,11 @@ marey_status plan_freeze(plan_work *w)
     for (size_t i = 0; i < p->n_elements; i++) {
         fill_element(w, queue[i], place, &p->elements[i]);
     }
+    if (is_cancelled(w->o.cancel)) {
+        free(queue);
+        free(place);
+        return MAREY_CANCELLED;
+    }
     count_leaf_nodes(w, place);
     add_up(p);
     rename_all(w, place);

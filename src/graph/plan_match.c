@@ -111,7 +111,7 @@ static bool check_pairing(const pairing *m, graph_strictness *level)
         while (l <= most && !same_leaves(w, a, b, l)) {
             l++;
         }
-        if (l > most || !same_wires(m, a, b)) {
+        if (l > most || plan_stop(w, i) || !same_wires(m, a, b)) {
             return false;
         }
     }

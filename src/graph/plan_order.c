@@ -12,6 +12,7 @@ typedef struct order_work {
     uint32_t *in_first, *in_from, *in_weight; /* arcs in */
     uint32_t *component;
     size_t n_components;
+    cancel_flag *cancel;
 } order_work;
 
 static void index_arcs(size_t n, const order_arc *arcs, size_t m, bool out, uint32_t *first, uint32_t *other,
@@ -137,7 +138,7 @@ static void order_component(feedback *f, uint32_t *v, size_t n)
         heap_push(&f->h, (heap_entry){f->out[v[i]] - f->in[v[i]], v[i]});
     }
     size_t left = 0, right = n;
-    while (left < right) {
+    while (left < right && !((left & 0xFFF) == 0 && is_cancelled(w->cancel))) {
         uint32_t next;
         if (f->n_ends > 0) {
             next = f->ends[--f->n_ends];
@@ -202,7 +203,8 @@ static bool order_by_components(order_work *w, uint32_t *place, size_t m)
     return cyclic;
 }
 
-bool order_children(size_t n, const order_arc *arcs, size_t m, uint32_t *place, uint32_t *component)
+bool order_children(size_t n, const order_arc *arcs, size_t m, uint32_t *place, uint32_t *component,
+                    cancel_flag *cancel)
 {
     bool ascending = true;
     for (size_t i = 0; i < m && ascending; i++) {
@@ -218,7 +220,7 @@ bool order_children(size_t n, const order_arc *arcs, size_t m, uint32_t *place, 
         return false;
     }
     uint32_t *block = mem_alloc((3 * n + 4 + 4 * m) * sizeof *block);
-    order_work w = {.n = n};
+    order_work w = {.n = n, .cancel = cancel};
     w.first = block;
     w.in_first = block + n + 2;
     w.component = block + 2 * n + 4;
@@ -228,10 +230,13 @@ bool order_children(size_t n, const order_arc *arcs, size_t m, uint32_t *place, 
     w.in_weight = w.to + 3 * m;
     index_arcs(n, arcs, m, true, w.first, w.to, w.weight);
     index_arcs(n, arcs, m, false, w.in_first, w.in_from, w.in_weight);
-    w.n_components = scc_components(n, w.first, w.to, w.component);
+    w.n_components = scc_components(n, w.first, w.to, w.component, cancel);
     bool cyclic = order_by_components(&w, place, m);
     if (component) {
         memcpy(component, w.component, n * sizeof *component);
+    }
+    for (size_t i = 0; i < n && is_cancelled(cancel); i++) { /* whatever there is may be half an order */
+        place[i] = (uint32_t)i;
     }
     free(block);
     return cyclic;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/thread.h"
+
 typedef struct order_arc {
     uint32_t from, to; /* 0 .. n - 1; equal ends are ignored */
     uint32_t weight;
@@ -16,7 +18,9 @@ typedef struct order_arc {
 
 /** @param place  [n] out: 0 .. n - 1, all different; arcs against it are those to reverse
  *  @param component  [n] out, or NULL: strongly connected components
- *  @return whether there is a cycle. O(n + m log m). Deterministic. */
-bool order_children(size_t n, const order_arc *arcs, size_t m, uint32_t *place, uint32_t *component);
+ *  @return whether there is a cycle. O(n + m log m). Deterministic.
+ *  @param cancel  may be NULL; when it is set, the order means nothing, and the caller gives up */
+bool order_children(size_t n, const order_arc *arcs, size_t m, uint32_t *place, uint32_t *component,
+                    cancel_flag *cancel);
 
 #endif

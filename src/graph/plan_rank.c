@@ -15,7 +15,7 @@ void plan_need_ranks(plan_work *w)
     if (!w->rank) {
         w->rank = mem_alloc(((size_t)w->n_leaves + 1) * sizeof *w->rank);
         w->ranked = mem_alloc(((size_t)w->n_leaves + 1) * sizeof *w->ranked);
-        topo_ranks(w->n_leaves, w->n_edges, w->edge_from, w->edge_to, w->leaf_node, w->rank, w->ranked);
+        topo_ranks(w->n_leaves, w->n_edges, w->edge_from, w->edge_to, w->leaf_node, w->rank, w->ranked, w->o.cancel);
     }
 }
 

@@ -139,7 +139,7 @@ static void sign_module(plan_work *w, uint32_t module, wl_work *s)
         uint64_t ends = mix64(end_colour(w, w->edge_from[e], module), end_colour(w, w->edge_to[e], module));
         s->arc[i - p->arc_lo] = mix64(w->edge_label[e], ends);
     }
-    for (int round = 0; round < WL_ROUNDS && n > 1 && m > 0; round++) {
+    for (int round = 0; round < WL_ROUNDS && n > 1 && m > 0 && !is_cancelled(w->o.cancel); round++) {
         refine(w, p, s, n);
     }
     uint64_t sign[2] = {n, ~(uint64_t)n};

@@ -78,7 +78,7 @@ static void prepare(stack_work *s)
                               control ? 1 : 64};
     }
     reserve(s, s->n, m);
-    (void)order_children(s->n, arcs, m, s->place, NULL);
+    (void)order_children(s->n, arcs, m, s->place, NULL, w->o.cancel);
     index_arcs(s, arcs, m);
     free(arcs);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -106,6 +106,18 @@ static int by_part(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* They mostly come in order. */
+static void sort_candidates(candidate *c, size_t n)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < n && sorted; i++) {
+        sorted = by_part(&c[i - 1], &c[i]) < 0;
+    }
+    if (!sorted) {
+        qsort(c, n, sizeof *c, by_part);
+    }
+}
+
 /* Re-entries on the way to each candidate, over the window between the first and the last of them.
  * @return false: the module's budget is spent */
 static bool part_candidates(stack_work *s, candidate *c, size_t n)
@@ -117,6 +129,9 @@ static bool part_candidates(stack_work *s, candidate *c, size_t n)
         s->mark[c[i].local] = mark;
     }
     for (uint32_t at = lo; at <= hi; at++) {
+        if (plan_stop(s->w, at)) {
+            return false;
+        }
         uint32_t v = s->by_place[at];
         bool inside = s->mark[v] == mark;
         int32_t d = -1;
@@ -206,7 +221,7 @@ static size_t stack_sets(stack_work *s, candidate *c, size_t n, size_t least, st
     for (size_t i = 0; i < n; i++) {
         c[i].set = root_of(s->joined, c[i].local);
     }
-    qsort(c, n, sizeof *c, by_part);
+    sort_candidates(c, n);
     uint32_t *members = mem_alloc((n + 1) * sizeof *members);
     size_t left = 0;
     for (size_t i = 0, end; i < n; i = end) {
@@ -281,6 +296,49 @@ static int by_key(const void *a, const void *b)
     return x->local < y->local ? -1 : x->local > y->local;
 }
 
+enum { KEY_BUCKETS = 4096 };
+
+static uint32_t bucket_of(const stack_key *k)
+{
+    return (uint32_t)(mix64(k->key[0], k->key[1]) >> 52);
+}
+
+/* Equal keys together, within them by place. Many keys are dealt into buckets first, so that a large sort can be
+ * cancelled and what is sorted already is left alone. */
+static void sort_keys(stack_work *s)
+{
+    size_t n = s->n_keys;
+    if (n <= KEY_BUCKETS) {
+        if (n > 1) {
+            qsort(s->keys, n, sizeof *s->keys, by_key);
+        }
+        return;
+    }
+    uint32_t *first = mem_calloc(KEY_BUCKETS + 2, sizeof *first);
+    stack_key *copy = mem_alloc(n * sizeof *copy);
+    memcpy(copy, s->keys, n * sizeof *copy);
+    for (size_t i = 0; i < n; i++) {
+        first[bucket_of(&copy[i]) + 2]++;
+    }
+    for (size_t b = 2; b < KEY_BUCKETS + 2; b++) {
+        first[b] += first[b - 1];
+    }
+    for (size_t i = 0; i < n; i++) {
+        s->keys[first[bucket_of(&copy[i]) + 1]++] = copy[i];
+    }
+    for (size_t b = 0; b < KEY_BUCKETS && !is_cancelled(s->w->o.cancel); b++) {
+        bool sorted = true;
+        for (uint32_t i = first[b] + 1; i < first[b + 1] && sorted; i++) {
+            sorted = by_key(&s->keys[i - 1], &s->keys[i]) < 0;
+        }
+        if (!sorted) {
+            qsort(s->keys + first[b], first[b + 1] - first[b], sizeof *s->keys, by_key);
+        }
+    }
+    free(first);
+    free(copy);
+}
+
 typedef enum key_kind { KEY_MODULES, KEY_LEAVES, KEY_KIN } key_kind;
 
 static void collect_keys(stack_work *s, key_kind kind)
@@ -305,9 +363,7 @@ static void collect_keys(stack_work *s, key_kind kind)
         }
         VEC_PUSH(s->keys, s->n_keys, s->cap_keys, k);
     }
-    if (s->n_keys > 1) {
-        qsort(s->keys, s->n_keys, sizeof *s->keys, by_key);
-    }
+    sort_keys(s);
 }
 
 static size_t same_key(const stack_work *s, size_t i)
@@ -328,7 +384,7 @@ static void stack_group(stack_work *s, size_t first, size_t end, key_kind kind)
         c[i] = (candidate){0, s->place[local], local, 0};
     }
     if (part_candidates(s, c, n)) {
-        qsort(c, n, sizeof *c, by_part);
+        sort_candidates(c, n);
         for (size_t i = 0, stop; i < n; i = stop) {
             for (stop = i; stop < n && c[stop].part == c[i].part;) {
                 stop++;
@@ -396,7 +452,7 @@ static void stack_module(stack_work *s, uint32_t module)
     for (key_kind kind = KEY_MODULES; kind <= KEY_KIN; kind++) {
         collect_keys(s, kind);
         size_t least = kind == KEY_MODULES ? PLAN_MIN_MODULES : PLAN_MIN_LEAVES;
-        for (size_t i = 0, end; i < s->n_keys; i = end) {
+        for (size_t i = 0, end; i < s->n_keys && !is_cancelled(w->o.cancel); i = end) {
             end = same_key(s, i);
             if (end - i < least) {
                 continue;

@@ -73,22 +73,25 @@ static uint32_t joined_label(plan_work *w, scope_work *s, uint32_t scope, const 
     for (uint32_t i = scope; i != 0 && (s->gone[i] == 1 || (i == scope && !last)); i = g->scope_parent[i]) {
         s->chain[n++] = i;
     }
-    strbuf text = {0};
+    if (n == 1 && !last) { /* nearly always */
+        const char *name = graph_string(g, g->scope_name[scope]);
+        return text_table_append(&w->labels, name, strlen(name));
+    }
+    strbuf *text = &w->scratch;
     bool dots = false;
+    strbuf_clear(text);
     for (size_t i = n; i-- > 0;) {
-        if (text.n > PLAN_MAX_LABEL && (i > 0 || last)) {
-            strbuf_puts(&text, dots ? "" : "...");
+        if (text->n > PLAN_MAX_LABEL && (i > 0 || last)) {
+            strbuf_puts(text, dots ? "" : "...");
             dots = true;
             continue;
         }
-        strbuf_puts(&text, dots && i == 0 ? "/" : "");
-        strbuf_puts(&text, graph_string(g, g->scope_name[s->chain[i]]));
-        strbuf_puts(&text, (i > 0 || last) ? "/" : "");
+        strbuf_puts(text, dots && i == 0 ? "/" : "");
+        strbuf_puts(text, graph_string(g, g->scope_name[s->chain[i]]));
+        strbuf_puts(text, (i > 0 || last) ? "/" : "");
     }
-    strbuf_puts(&text, last ? last : "");
-    uint32_t id = text_table_put(&w->labels, strbuf_str(&text), text.n, NULL);
-    strbuf_deinit(&text);
-    return id;
+    strbuf_puts(text, last ? last : "");
+    return text_table_append(&w->labels, strbuf_str(text), text->n);
 }
 
 static void append(plan_work *w, scope_work *s, uint32_t scope, uint32_t child)
@@ -217,7 +220,7 @@ marey_status plan_tree(plan_work *w)
     w->tree[0].scope = 0;
     w->n_leaves = s.leaves[0];
     const char *name = graph_string(g, g->name);
-    w->tree[0].label = text_table_put(&w->labels, name, strlen(name), NULL);
+    w->tree[0].label = text_table_append(&w->labels, name, strlen(name));
     size_t shown = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (plan_stop(w, i)) {

@@ -50,6 +50,7 @@ typedef struct plan_work {
     tree_node *tree;
     size_t n_tree, cap_tree;
     text_table labels;
+    strbuf scratch;
 
     size_t n_edges;
     uint32_t *in_first;  /* [n_leaves + 1] */

@@ -12,7 +12,8 @@ typedef struct scc_work {
     uint32_t *next;  /* arc to look at */
     uint32_t *path;  /* vertices being visited */
     uint32_t *stack; /* seen, without component yet */
-    size_t n_path, n_stack, n_seen, n_components;
+    size_t n_path, n_stack, n_seen, n_components, n_steps;
+    cancel_flag *cancel;
 } scc_work;
 
 static void enter(scc_work *w, uint32_t v)
@@ -40,10 +41,14 @@ static void leave(scc_work *w, uint32_t v)
     }
 }
 
-static void walk(scc_work *w, uint32_t root)
+/* @return false when cancelled */
+static bool walk(scc_work *w, uint32_t root)
 {
     enter(w, root);
     while (w->n_path > 0) {
+        if ((++w->n_steps & 0xFFFF) == 0 && is_cancelled(w->cancel)) {
+            return false;
+        }
         uint32_t v = w->path[w->n_path - 1];
         if (w->next[v] == w->first[v + 1]) {
             leave(w, v);
@@ -56,20 +61,25 @@ static void walk(scc_work *w, uint32_t root)
             w->low[v] = w->index[u];
         }
     }
+    return true;
 }
 
-size_t scc_components(size_t n, const uint32_t *first, const uint32_t *to, uint32_t *component)
+size_t scc_components(size_t n, const uint32_t *first, const uint32_t *to, uint32_t *component, cancel_flag *cancel)
 {
     uint32_t *block = mem_calloc(5 * n + 1, sizeof *block);
-    scc_work w = {first, to, component, block, block + n, block + 2 * n, block + 3 * n, block + 4 * n, 0, 0, 0, 0};
+    scc_work w = {first, to, component, block, block + n, block + 2 * n, block + 3 * n, block + 4 * n,
+                  0,     0,  0,         0,     0,         cancel};
     for (size_t i = 0; i < n; i++) {
         component[i] = UINT32_MAX;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (w.index[i] == 0) {
-            walk(&w, (uint32_t)i);
-        }
+    bool go = true;
+    for (size_t i = 0; i < n && go; i++) {
+        go = w.index[i] != 0 || walk(&w, (uint32_t)i);
     }
+    for (size_t i = 0; i < n && !go; i++) {
+        component[i] = (uint32_t)i;
+    }
+    w.n_components = go ? w.n_components : n;
     free(block);
     return w.n_components;
 }

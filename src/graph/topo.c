@@ -46,7 +46,7 @@ static int is_cut(const topo_work *w, uint32_t from, uint32_t to)
     return w->component[from] == w->component[to] && w->key[from] >= w->key[to];
 }
 
-static void index_arcs(topo_work *w, size_t n, size_t m, const uint32_t *from, const uint32_t *to)
+static void index_arcs(topo_work *w, size_t n, size_t m, const uint32_t *from, const uint32_t *to, cancel_flag *cancel)
 {
     for (size_t i = 0; i < m; i++) {
         w->first[from[i] + 2]++;
@@ -57,18 +57,18 @@ static void index_arcs(topo_work *w, size_t n, size_t m, const uint32_t *from, c
     for (size_t i = 0; i < m; i++) {
         w->next[w->first[from[i] + 1]++] = to[i];
     }
-    (void)scc_components(n, w->first, w->next, w->component);
+    (void)scc_components(n, w->first, w->next, w->component, cancel);
     for (size_t i = 0; i < m; i++) {
         w->waits[to[i]] += !is_cut(w, from[i], to[i]);
     }
 }
 
 void topo_ranks(size_t n, size_t m, const uint32_t *from, const uint32_t *to, const uint32_t *key, uint32_t *rank,
-                uint32_t *ranked)
+                uint32_t *ranked, cancel_flag *cancel)
 {
     uint32_t *block = mem_calloc(3 * n + 2 + m, sizeof *block);
     topo_work w = {key, block, block + n + 2, block + n + 2 + m, block + 2 * n + 2 + m};
-    index_arcs(&w, n, m, from, to);
+    index_arcs(&w, n, m, from, to, cancel);
     keyed *heap = mem_alloc((n + 1) * sizeof *heap);
     size_t n_heap = 0, at = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ void topo_ranks(size_t n, size_t m, const uint32_t *from, const uint32_t *to, co
             keyed_push(heap, &n_heap, (keyed){key[i], i});
         }
     }
-    while (n_heap > 0) {
+    while (n_heap > 0 && !((at & 0xFFFF) == 0 && is_cancelled(cancel))) {
         uint32_t v = keyed_pop(heap, &n_heap).vertex;
         ranked[at] = v;
         rank[v] = (uint32_t)at++;
@@ -86,6 +86,9 @@ void topo_ranks(size_t n, size_t m, const uint32_t *from, const uint32_t *to, co
                 keyed_push(heap, &n_heap, (keyed){key[u], u});
             }
         }
+    }
+    for (uint32_t i = 0; i < n && at < n; i++) { /* cancelled */
+        rank[i] = ranked[i] = i;
     }
     free(heap);
     free(block);
