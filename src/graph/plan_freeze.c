@@ -180,37 +180,54 @@ static void count_stacked(const plan_work *w)
     c->edges_after = edges;
 }
 
+/* Elements with their sums. @return false when cancelled */
+static bool make_elements(plan_work *w, const uint32_t *queue, const uint32_t *place)
+{
+    graph_plan *p = w->p;
+    p->elements = mem_alloc(p->n_elements * sizeof *p->elements);
+    for (size_t i = 0; i < p->n_elements; i++) {
+        if (plan_stop(w, i)) {
+            return false;
+        }
+        fill_element(w, queue[i], place, &p->elements[i]);
+    }
+    count_leaf_nodes(w, place);
+    if (is_cancelled(w->o.cancel)) {
+        return false;
+    }
+    add_up(p);
+    return !is_cancelled(w->o.cancel);
+}
+
+static void show_by_elements(plan_work *w, const uint32_t *place)
+{
+    graph_plan *p = w->p;
+    p->element_of = w->leaf_of;
+    w->leaf_of = NULL;
+    for (size_t i = 0; i < w->g->n_nodes; i++) {
+        uint32_t leaf = p->element_of[i];
+        p->element_of[i] = leaf == GRAPH_NONE ? GRAPH_NONE : place[w->leaf_tree[leaf]];
+    }
+}
+
 marey_status plan_freeze(plan_work *w)
 {
-    const graph *g = w->g;
     graph_plan *p = w->p;
     uint32_t *queue = mem_alloc(w->n_tree * sizeof *queue);
     uint32_t *place = mem_alloc(w->n_tree * sizeof *place);
     p->n_elements = number_elements(w, queue, place);
-    p->elements = mem_alloc(p->n_elements * sizeof *p->elements);
-    for (size_t i = 0; i < p->n_elements; i++) {
-        fill_element(w, queue[i], place, &p->elements[i]);
+    marey_status status = MAREY_CANCELLED;
+    if (!is_cancelled(w->o.cancel) && make_elements(w, queue, place)) {
+        rename_all(w, place);
+        show_by_elements(w, place);
+        text_table_seal(&w->labels);
+        p->text = w->labels.text;
+        p->n_text = w->labels.n_text;
+        w->labels.text = NULL;
+        count_stacked(w);
+        status = MAREY_OK;
     }
-    if (is_cancelled(w->o.cancel)) {
-        free(queue);
-        free(place);
-        return MAREY_CANCELLED;
-    }
-    count_leaf_nodes(w, place);
-    add_up(p);
-    rename_all(w, place);
-    p->element_of = w->leaf_of;
-    w->leaf_of = NULL;
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        uint32_t leaf = p->element_of[i];
-        p->element_of[i] = leaf == GRAPH_NONE ? GRAPH_NONE : place[w->leaf_tree[leaf]];
-    }
-    text_table_seal(&w->labels);
-    p->text = w->labels.text;
-    p->n_text = w->labels.n_text;
-    w->labels.text = NULL;
-    count_stacked(w);
     free(queue);
     free(place);
-    return MAREY_OK;
+    return status;
 }
