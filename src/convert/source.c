@@ -2,17 +2,31 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "convert/source.h"
 #include "trace/metrics.h"
 
 /* Records that one sorter keeps in memory: as many for all sources together, however many there are. */
 enum { SIDE_LIMIT = 64 * 1024, SIDE_LEAST = 1024, FEW_SOURCES = 8 };
 
+/* Events of one flush, on their way into the source's runs. */
+typedef struct piece {
+    source *s;
+    run_row rows[RUN_ROWS];
+    size_t n, n_args;
+    char *args;      /* owned */
+    size_t cap_args; /* bytes that it had room for */
+    diag diag;
+    marey_status status;
+} piece;
+
 /* What a job needs beside the source while its file is read. */
 typedef struct reading {
     source *s;
     trace_builder builder;
-    run_row *rows;
+    pool *sorter;     /* one thread that takes pieces beside the reader; NULL: the reader does */
+    piece *pieces[2]; /* one is filled while the other one is taken */
+    unsigned which;
     uint32_t *counters; /* builder's (process, string) -> source's counter */
     map64 counter_keys;
     uint64_t n_collectives_taken;
@@ -96,19 +110,19 @@ static bool is_near(const source_island *i, int64_t first, int64_t last)
 }
 
 /* 64 bits of ns are 584 years, so there are never more islands than that. */
-static void add_island(source *s, source_island piece)
+static void add_island(source *s, source_island stretch)
 {
     for (size_t k = s->n_islands; k-- > 0;) {
         source_island *i = &s->islands[k];
-        if (is_near(i, piece.first_ns, piece.last_ns)) {
-            i->first_ns = piece.first_ns < i->first_ns ? piece.first_ns : i->first_ns;
-            i->last_ns = piece.last_ns > i->last_ns ? piece.last_ns : i->last_ns;
-            i->end_ns = piece.end_ns > i->end_ns ? piece.end_ns : i->end_ns;
-            i->n += piece.n;
+        if (is_near(i, stretch.first_ns, stretch.last_ns)) {
+            i->first_ns = stretch.first_ns < i->first_ns ? stretch.first_ns : i->first_ns;
+            i->last_ns = stretch.last_ns > i->last_ns ? stretch.last_ns : i->last_ns;
+            i->end_ns = stretch.end_ns > i->end_ns ? stretch.end_ns : i->end_ns;
+            i->n += stretch.n;
             return;
         }
     }
-    VEC_PUSH(s->islands, s->n_islands, s->cap_islands, piece);
+    VEC_PUSH(s->islands, s->n_islands, s->cap_islands, stretch);
 }
 
 static int64_t sane_end(const run_row *r)
@@ -250,6 +264,55 @@ static marey_status take_side(reading *r)
     return status == MAREY_OK ? take_samples(r) : status;
 }
 
+static void take_piece(void *ctx)
+{
+    piece *p = ctx;
+    find_islands(p->s, p->rows, p->n);
+    p->status = run_set_add(&p->s->events, p->rows, p->n, &p->args, p->n_args, &p->diag);
+}
+
+static marey_status wait_for_piece(reading *r)
+{
+    piece *p = r->pieces[r->which];
+    if (!p) {
+        return MAREY_OK;
+    }
+    if (r->sorter) {
+        pool_wait(r->sorter);
+    }
+    diag_merge(&r->s->diag, &p->diag);
+    diag_deinit(&p->diag);
+    diag_init(&p->diag);
+    return p->status;
+}
+
+/* The piece to fill next; the other one may still be on its way. */
+static piece *next_piece(reading *r)
+{
+    unsigned next = r->sorter ? 1 - r->which : 0;
+    if (!r->pieces[next]) {
+        piece *p = r->pieces[next] = mem_alloc(sizeof *p);
+        p->s = r->s;
+        p->args = NULL;
+        p->cap_args = 0;
+        p->status = MAREY_OK;
+        diag_init(&p->diag);
+    }
+    return r->pieces[next];
+}
+
+/* The chunk's arguments go with the piece, and the piece's old room for arguments, where it has any, to the chunk. */
+static void swap_args(piece *p, trace_chunk *k)
+{
+    char *room = p->args;
+    size_t cap = p->cap_args;
+    p->args = k->args;
+    p->n_args = k->n_args;
+    p->cap_args = k->cap_args;
+    k->args = room ? room : mem_alloc_large(k->cap_args);
+    k->cap_args = room ? cap : k->cap_args;
+}
+
 static marey_status on_flush(void *ctx, trace_chunk *k)
 {
     reading *r = ctx;
@@ -264,15 +327,35 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     if (!conversion_report(s->c, "reading", 0, 0, 0)) {
         return MAREY_CANCELLED;
     }
-    pack(r->rows, k);
-    find_islands(s, r->rows, k->n);
-    status = run_set_add(&s->events, r->rows, k->n, &k->args, k->n_args, &s->diag);
-    if (!k->args) {
-        k->args = mem_alloc_large(k->cap_args);
-    }
+    piece *p = next_piece(r);
+    pack(p->rows, k);
+    p->n = k->n;
+    swap_args(p, k);
     k->n = 0;
     k->n_args = 0;
-    return status;
+    status = wait_for_piece(r);
+    r->which = r->sorter ? 1 - r->which : 0;
+    if (status != MAREY_OK) {
+        return status;
+    }
+    if (r->sorter) {
+        pool_run(r->sorter, take_piece, p);
+        return MAREY_OK;
+    }
+    take_piece(p);
+    return wait_for_piece(r);
+}
+
+static void free_pieces(reading *r)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        piece *p = r->pieces[i];
+        if (p) {
+            free(p->args);
+            diag_deinit(&p->diag);
+            free(p);
+        }
+    }
 }
 
 static void on_progress(void *ctx, uint64_t bytes, uint64_t total, uint64_t n_events)
@@ -522,9 +605,9 @@ static marey_status take_result(reading *r)
 
 marey_status source_load(source *s)
 {
+    enum { SORTER_MIN_BYTES = 8 << 20 };
     reading *r = mem_calloc(1, sizeof *r);
     r->s = s;
-    r->rows = mem_alloc(RUN_ROWS * sizeof *r->rows);
     trace_builder *b = &r->builder;
     trace_builder_init(b);
     b->flush = on_flush;
@@ -534,16 +617,20 @@ marey_status source_load(source *s)
     b->path = s->in->path;
     reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
     progress.one_thread = s->c->jobs <= s->c->n_sources; /* every thread has a file already */
+    r->sorter = !progress.one_thread && s->in->bytes >= SORTER_MIN_BYTES ? pool_create(1) : NULL;
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
+    marey_status taken = wait_for_piece(r);
+    status = status == MAREY_OK ? taken : status;
     if (status == MAREY_OK) {
         status = take_side(r);
     }
     if (status == MAREY_OK) {
         status = take_result(r);
     }
+    pool_destroy(&r->sorter);
     trace_builder_deinit(b);
     run_set_seal(&s->events);
-    free(r->rows);
+    free_pieces(r);
     free(r->counters);
     map64_deinit(&r->counter_keys);
     free(r);

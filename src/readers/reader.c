@@ -9,7 +9,7 @@
 #include "parse/source.h"
 #include "readers/chrome.h"
 
-enum { HEAD_BYTES = 64 * 1024, AHEAD_MIN_BYTES = 512 * 1024 };
+enum { HEAD_BYTES = 64 * 1024, AHEAD_MIN_BYTES = 512 * 1024, AHEAD_MIN_PLAIN_BYTES = 8 << 20 };
 
 /* ---- what the first bytes say ---- */
 
@@ -147,15 +147,16 @@ static void take_losses(pass *p)
     (void)diag_file(&p->told, b->diag && b->file < b->diag->n_files ? b->diag->files[b->file] : p->path);
 }
 
-/* Worth a thread: a large packed input, and a core to spare. */
+/* Worth a thread: a large input, and a core to spare. What is not packed must be larger: it is only copied. */
 static bool wants_ahead(const pass *p)
 {
     if (p->tuning) {
         return p->tuning->ahead;
     }
-    bool large = source_bytes_total(p->source) >= AHEAD_MIN_BYTES;
+    uint64_t least = source_is_packed(p->source) ? AHEAD_MIN_BYTES : AHEAD_MIN_PLAIN_BYTES;
+    bool large = source_bytes_total(p->source) >= least;
     bool allowed = !p->progress || !p->progress->one_thread;
-    return large && allowed && source_is_packed(p->source) && thread_cores() > 1;
+    return large && allowed && thread_cores() > 1;
 }
 
 static marey_status walk(pass *p)

@@ -183,7 +183,7 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     w->path = mem_strdup(path);
     w->aside = file_aside_path(path);
     w->options = options ? *options : (store_options){0};
-    w->max_jobs = 2 * thread_cores() + 2;
+    w->max_jobs = thread_cores() + 1;
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_mutex_init(&w->directory, NULL);
     (void)pthread_mutex_init(&w->tables, NULL);

@@ -12,8 +12,27 @@ typedef struct pending {
     uint32_t args_len;
     uint64_t args_at;
     uint64_t tag;
+    int16_t rank_row;
     uint8_t klass, flags;
 } pending;
+
+/* The events of a closed block on their way into the pyramid. */
+enum { LOD_BATCHES = 3 };
+typedef struct lod_batch {
+    pending *events;
+    uint32_t n;
+} lod_batch;
+
+/* Where there are workers, the pyramid is built beside the merge, one batch after the other. */
+typedef struct lod_queue {
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    lod_batch batches[LOD_BATCHES];
+    unsigned n_put, n_done; /* ever */
+    bool is_running;
+    pending *spare;
+    marey_status status;
+} lod_queue;
 
 typedef struct group_track {
     uint32_t track;         /* in the model; NO_ID until its first event */
@@ -34,6 +53,7 @@ struct store_group {
     uint32_t id;
     store_group_params params;
     pyramid *lod;
+    lod_queue queue;
     pending *events; /* BLOCK_EVENTS */
     uint32_t n;
     text_room args;
@@ -195,6 +215,8 @@ marey_status store_group_begin(store_writer *w, store_group **out, const store_g
     g->w = w;
     g->params = *params;
     g->events = mem_alloc(BLOCK_EVENTS * sizeof *g->events);
+    (void)pthread_mutex_init(&g->queue.lock, NULL);
+    (void)pthread_cond_init(&g->queue.changed, NULL);
     int64_t busy_ns = params->busy_rank_ns > 0 ? params->busy_rank_ns : params->duration_ns;
     pyramid_choose_bins(params->n_events, busy_ns, params->n_ranks, g->bin0_ns);
     out_group o = {.params = *params};
@@ -219,6 +241,9 @@ static void group_free(store_group *g)
 {
     pyramid_destroy(&g->lod);
     free(g->events);
+    free(g->queue.spare);
+    (void)pthread_mutex_destroy(&g->queue.lock);
+    (void)pthread_cond_destroy(&g->queue.changed);
     free(g->args.bytes);
     free(g->tracks);
     free(g->carries);
@@ -227,6 +252,85 @@ static void group_free(store_group *g)
     free(g->block_counts);
     free(g->blocks);
     free(g);
+}
+
+/* ------------------------------------------------------------------ the pyramid */
+
+static marey_status add_to_pyramid(store_group *g, const pending *events, uint32_t n)
+{
+    marey_status status = MAREY_OK;
+    for (uint32_t i = 0; i < n && status == MAREY_OK; i++) {
+        const pending *e = &events[i];
+        status = pyramid_add(g->lod, e->track_row, e->rank_row, e->start_ns, e->dur_ns, (trace_class)e->klass,
+                             e->flags & EVENT_SEVERITY);
+    }
+    return status;
+}
+
+/* All batches that wait; one thread at a time. */
+static void run_pyramid(void *ctx)
+{
+    store_group *g = ctx;
+    store_writer *w = g->w;
+    lod_queue *q = &g->queue;
+    (void)pthread_mutex_lock(&q->lock);
+    while (q->n_done < q->n_put) {
+        lod_batch b = q->batches[q->n_done % LOD_BATCHES];
+        marey_status status = q->status;
+        (void)pthread_mutex_unlock(&q->lock);
+        status = status == MAREY_OK ? add_to_pyramid(g, b.events, b.n) : status;
+        (void)pthread_mutex_lock(&q->lock);
+        q->status = status;
+        pending *old = q->spare;
+        q->spare = b.events;
+        q->n_done++;
+        (void)pthread_cond_broadcast(&q->changed);
+        free(old);
+    }
+    q->is_running = false;
+    (void)pthread_cond_broadcast(&q->changed);
+    (void)pthread_mutex_unlock(&q->lock); /* from here on the group may be gone */
+    writer_job_done(w);
+}
+
+/* The events of the block go to the pyramid; g->events are others then. */
+static marey_status feed_pyramid(store_group *g)
+{
+    lod_queue *q = &g->queue;
+    if (!g->w->options.workers) {
+        return add_to_pyramid(g, g->events, g->n);
+    }
+    (void)pthread_mutex_lock(&q->lock);
+    while (q->n_put - q->n_done == LOD_BATCHES) {
+        (void)pthread_cond_wait(&q->changed, &q->lock);
+    }
+    q->batches[q->n_put++ % LOD_BATCHES] = (lod_batch){g->events, g->n};
+    g->events = q->spare;
+    q->spare = NULL;
+    bool starts = !q->is_running;
+    q->is_running = true;
+    marey_status status = q->status;
+    (void)pthread_mutex_unlock(&q->lock);
+    if (!g->events) {
+        g->events = mem_alloc(BLOCK_EVENTS * sizeof *g->events);
+    }
+    if (starts) {
+        writer_run(g->w, run_pyramid, g);
+    }
+    return status;
+}
+
+static marey_status finish_pyramid(store_group *g, uint32_t n_levels[LOD_R])
+{
+    lod_queue *q = &g->queue;
+    (void)pthread_mutex_lock(&q->lock);
+    while (q->is_running) {
+        (void)pthread_cond_wait(&q->changed, &q->lock);
+    }
+    marey_status status = q->status;
+    (void)pthread_mutex_unlock(&q->lock);
+    marey_status finished = pyramid_finish(g->lod, n_levels);
+    return status == MAREY_OK ? finished : status;
 }
 
 /* ------------------------------------------------------------------ blocks */
@@ -363,10 +467,10 @@ static block_job *make_job(store_group *g, uint32_t block)
 }
 
 /* Close the block at hand. `next_ns`: start of the event behind it, or -1 at the group's end. */
-static void flush(store_group *g, int64_t next_ns)
+static marey_status flush(store_group *g, int64_t next_ns)
 {
     if (g->n == 0) {
-        return;
+        return MAREY_OK;
     }
     /* Equal starts may fall into two blocks; the slices then share that nanosecond. */
     int64_t t1 = g->last_start_ns + 1;
@@ -382,9 +486,11 @@ static void flush(store_group *g, int64_t next_ns)
     for (uint32_t i = 0; i < n_tracks; i++) {
         g->tracks[g->present[i]].n = 0;
     }
-    g->n = 0;
     g->t0_ns = next_t0;
+    marey_status status = feed_pyramid(g);
+    g->n = 0;
     writer_run(g->w, run_block, j);
+    return status;
 }
 
 /* ------------------------------------------------------------------ put */
@@ -447,9 +553,8 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
         return refuse(g, e, d,
                       t->track != e->track ? "its row belongs to another track" : "it overlaps the one before");
     }
-    if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
-        flush(g, e->start_ns);
-    }
+    bool is_full = g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT;
+    marey_status status = is_full ? flush(g, e->start_ns) : MAREY_OK;
     pending *p = &g->events[g->n++];
     *p = (pending){.start_ns = e->start_ns,
                    .dur_ns = e->dur_ns,
@@ -457,15 +562,13 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
                    .name = e->name,
                    .instance = e->instance,
                    .tag = e->tag,
+                   .rank_row = g->params.kind == GROUP_EVENTS ? (int16_t)e->rank_row : -1,
                    .klass = e->klass,
                    .flags = e->flags};
     keep_args(g, e, p);
     t->pending_end_ns = e->start_ns + e->dur_ns;
     g->last_start_ns = e->start_ns;
     g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
-    int rank = g->params.kind == GROUP_EVENTS ? e->rank_row : -1;
-    marey_status status =
-        pyramid_add(g->lod, track_row, rank, e->start_ns, e->dur_ns, (trace_class)e->klass, e->flags & EVENT_SEVERITY);
     if (status != MAREY_OK) {
         return writer_report(g->w, status, d);
     }
@@ -538,9 +641,10 @@ marey_status store_group_end(store_group **gg, diag *d)
     store_group *g = *gg;
     store_writer *w = g->w;
     *gg = NULL;
-    flush(g, -1);
     uint32_t n_levels[LOD_R];
-    marey_status status = pyramid_finish(g->lod, n_levels);
+    marey_status status = flush(g, -1);
+    marey_status finished = finish_pyramid(g, n_levels);
+    status = status == MAREY_OK ? finished : status;
     if (status == MAREY_OK) {
         status = put_directory(g);
     }
