@@ -174,7 +174,7 @@ static marey_status walk(pass *p)
         o.eager = p->tuning->eager;
         o.bits = p->tuning->bits;
     }
-    p->ahead = wants_ahead(p) ? ahead_start(p->source) : NULL;
+    p->ahead = !o.memory && wants_ahead(p) ? ahead_start(p->source) : NULL;
     marey_status status = jstream_run(&p->reader->walk, &o);
     ahead_stop(&p->ahead);
     take_losses(p);

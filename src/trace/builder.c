@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "trace/model.h"
 
-enum { ARGS_BYTES = 4 * 1024 * 1024, NAME_SLOTS_FIRST = 1024 };
+enum { ARGS_BYTES = 2 * 1024 * 1024, NAME_SLOTS_FIRST = 1024 };
 
 void trace_builder_init(trace_builder *b)
 {
