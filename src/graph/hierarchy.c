@@ -381,6 +381,10 @@ marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
     if (status == MAREY_OK && least == HIERARCHY_SMALL) { /* what weights named may be large still */
         status = infer_scopes(&h, n_stated, g->n_scopes, 2 * HIERARCHY_SMALL, false);
     }
+    size_t n_now = g->n_scopes;
+    if (status == MAREY_OK && n_now > 2) {
+        hierarchy_take_turns(&h, n_now);
+    }
     if (status == MAREY_OK && g->n_scopes > n_stated) {
         follow_callers(&h, n_stated);
         if (h.moved) {

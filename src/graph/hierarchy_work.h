@@ -57,5 +57,7 @@ void hierarchy_cut_profile(hierarchy_work *h, const stretch *s);
 bool hierarchy_find_repeat(const hierarchy_work *h, const stretch *s, repeat *r);
 /** Scopes by the names of the weights that operators take. @return whether there were such */
 bool hierarchy_by_weights(hierarchy_work *h, uint32_t scope);
+/** Numbered siblings among the stated scopes that take turns (a, b, a, b, ...) get a scope for each turn. */
+void hierarchy_take_turns(hierarchy_work *h, size_t n_scopes);
 
 #endif

@@ -25,15 +25,37 @@ static bool is_data(const graph *g, uint32_t node)
     return role == GRAPH_PARAMETER || role == GRAPH_CONSTANT || role == GRAPH_INPUT;
 }
 
+/* Operators that make a constant out of constants: some exporters fill weights so. */
+static uint8_t *constant_makers(const graph *g)
+{
+    static const char *const OPS[] = {"ConstantOfShape", "Fill",       "Zeros", "Ones",
+                                      "zeros",           "ones",       "iota",  "EyeLike",
+                                      "stablehlo.iota",  "aten::zeros"};
+    uint8_t *is = mem_calloc(g->n_strings + 1, 1); /* by string: 1 no, 2 yes */
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        uint32_t op = g->node_op[i];
+        if (is[op] == 0) {
+            is[op] = 1;
+            for (size_t k = 0; k < sizeof OPS / sizeof OPS[0]; k++) {
+                is[op] = strcmp(graph_string(g, op), OPS[k]) == 0 ? 2 : is[op];
+            }
+        }
+    }
+    return is;
+}
+
 /* Is a node one that only brings data in: without producers, or with folded ones alone (arguments of a body)? */
-static bool brings_data(const plan_work *w, uint32_t node)
+static bool brings_data(const plan_work *w, uint32_t node, const uint8_t *makers)
 {
     const graph *g = w->g;
-    if (!is_data(g, node) || g->node_body[node] != GRAPH_NONE || g->from_first[node] == g->from_first[node + 1]) {
+    bool maker = makers[g->node_op[node]] == 2;
+    if (!(is_data(g, node) || maker) || g->node_body[node] != GRAPH_NONE ||
+        g->from_first[node] == g->from_first[node + 1]) {
         return false;
     }
     for (uint32_t i = g->in_first[node]; i < g->in_first[node + 1]; i++) {
-        if (w->into[g->edge_from[i]] != GRAPH_NONE) {
+        uint32_t from = g->edge_from[i];
+        if (w->into[from] != GRAPH_NONE || (maker && g->node_role[from] == GRAPH_INPUT)) {
             return false;
         }
     }
@@ -44,10 +66,11 @@ static bool brings_data(const plan_work *w, uint32_t node)
 static void fold_parameters(plan_work *w)
 {
     const graph *g = w->g;
+    uint8_t *makers = constant_makers(g);
     uint32_t *todo = NULL;
     size_t n = 0, cap = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (w->into[i] == GRAPH_NONE || !brings_data(w, i)) {
+        if (w->into[i] == GRAPH_NONE || !brings_data(w, i, makers)) {
             continue;
         }
         VEC_PUSH(todo, n, cap, i);
@@ -56,7 +79,7 @@ static void fold_parameters(plan_work *w)
             uint32_t v = todo[--n];
             for (uint32_t k = g->from_first[v]; k < g->from_first[v + 1]; k++) {
                 uint32_t u = g->edge_to[g->from_edge[k]];
-                if (w->into[u] != GRAPH_NONE && brings_data(w, u)) {
+                if (w->into[u] != GRAPH_NONE && brings_data(w, u, makers)) {
                     w->into[u] = GRAPH_NONE;
                     VEC_PUSH(todo, n, cap, u);
                 }
@@ -64,6 +87,7 @@ static void fold_parameters(plan_work *w)
         }
     }
     free(todo);
+    free(makers);
 }
 
 /* Does anything compute? In a graph of hardly more than Identity these are what there is to see. */

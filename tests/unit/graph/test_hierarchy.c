@@ -183,6 +183,39 @@ static void names_of_weights_make_scopes(void **state)
     graph_deinit(&g);
 }
 
+/* Stated blocks that alternate stack as pairs, unless they are not in series. */
+static void modules_that_take_turns_are_paired(void **state)
+{
+    (void)state;
+    for (int series = 0; series < 2; series++) {
+        graph_builder *b = graph_builder_create(NULL, 0);
+        uint32_t first = gen_node(b, 0, "first", "Gather"), x = first;
+        for (unsigned i = 0; i < 11; i++) {
+            char name[32];
+            (void)snprintf(name, sizeof name, "block_%u", i);
+            uint32_t scope = gen_scope(b, 0, name);
+            for (unsigned k = 0; k < 3 + i % 2; k++) {
+                uint32_t v = gen_node(b, scope, "", k == 0 ? "MatMul" : "Add");
+                graph_builder_edge(b, k == 0 && !series ? first : x, 0, v, 0, 0);
+                x = v;
+            }
+        }
+        graph g;
+        gen_finish(&b, true, &g);
+        assert_int_equal(g.scopes_inferred, series);
+        graph_plan *p = make(&g);
+        const plan_family *f = &p->families[largest_family(p)];
+        assert_int_equal(f->n_members, 5);
+        assert_int_equal(f->size, series ? 7 : 4); /* side by side: the odd ones, of four */
+        if (series) {
+            assert_string_equal(plan_label(p, p->members[f->first_member]), "block_0-1");
+            assert_int_equal(p->elements[0].n_children, 3); /* first, five pairs, block_10 */
+        }
+        graph_plan_destroy(&p);
+        graph_deinit(&g);
+    }
+}
+
 /* The body of a call goes where the call goes. */
 static void bodies_follow_their_callers(void **state)
 {
@@ -241,13 +274,10 @@ static void random_graphs_survive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_a_flat_transformer_stack),
-        cmocka_unit_test(nothing_is_inferred_unasked),
-        cmocka_unit_test(a_chain_becomes_sections),
-        cmocka_unit_test(a_huge_stated_scope_is_parted),
-        cmocka_unit_test(names_of_weights_make_scopes),
-        cmocka_unit_test(bodies_follow_their_callers),
-        cmocka_unit_test(random_graphs_survive),
+        cmocka_unit_test(layers_of_a_flat_transformer_stack), cmocka_unit_test(nothing_is_inferred_unasked),
+        cmocka_unit_test(a_chain_becomes_sections),           cmocka_unit_test(a_huge_stated_scope_is_parted),
+        cmocka_unit_test(names_of_weights_make_scopes),       cmocka_unit_test(modules_that_take_turns_are_paired),
+        cmocka_unit_test(bodies_follow_their_callers),        cmocka_unit_test(random_graphs_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
