@@ -376,3 +376,25 @@ uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_
     }
     return f.n;
 }
+
+typedef struct column_search {
+    const time_grid *g;
+    int64_t column;
+    bool found;
+} column_search;
+
+static bool meets_column(void *ctx, const ev *e)
+{
+    column_search *k = ctx;
+    k->found = e->klass < CLASS_COUNT && column_of(k->g, (double)e->start_ns) <= k->column &&
+               last_column_of(k->g, e->start_ns, e->end_ns) >= k->column;
+    return !k->found;
+}
+
+bool column_has_event(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+                      const time_grid *g, uint32_t i)
+{
+    column_search k = {.g = g, .column = i};
+    visit_merged(scratch, span, tracks, n_tracks, time_edge(g, i), time_edge(g, (int64_t)i + 1), meets_column, &k);
+    return k.found;
+}

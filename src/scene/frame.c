@@ -173,6 +173,8 @@ static facts status_right(const scene *s)
     char count[48];
     if (s->frame.complete) {
         add_fact(&f, "complete");
+    } else if (s->frame.is_refining && s->frame.n_wanted == 0) {
+        add_fact(&f, "refining");
     } else {
         add_fact(&f, "loading %zu", s->frame.n_wanted);
     }
@@ -261,7 +263,7 @@ static facts status_middle(const scene *s)
     }
     time_label(s->src.grid.step_ns, fmax(s->src.grid.step_ns / 100, 0.001), text, sizeof text);
     add_fact(&f, "1 px = %s", text);
-    add_fact(&f, "from %s", s->frame.source);
+    add_fact(&f, "from %s%s", s->frame.source, s->frame.has_coarse_edges ? ", edges to a bin" : "");
     if (s->v.layout == LAYOUT_MAREY) {
         count_format(s->frame.n_bands, bands, sizeof bands);
         add_fact(&f, "%s bands, %zu outlier%s kept", bands, s->frame.n_outliers, s->frame.n_outliers == 1 ? "" : "s");

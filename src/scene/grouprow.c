@@ -314,7 +314,7 @@ static const row_raster *plan_member(scene *s, raster_plan *p, const scene_row *
     return plan_row(s, p, &one);
 }
 
-static uint64_t group_key(const scene_row *row)
+uint64_t group_key(const scene_row *row)
 {
     return ((uint64_t)ROW_GROUP << 33) | row->id;
 }

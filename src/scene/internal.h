@@ -102,7 +102,12 @@ typedef struct bin_range {
     uint16_t more; /* bins after the first */
     uint16_t first_weight, last_weight;
     uint16_t only_middle_weight; /* of the second of three; 0 where there are not three */
+    uint16_t edges;              /* EDGE_... */
 } bin_range;
+
+/* The first and the last bin of a column: does it lie inside? Does so much of it lie inside that some of its events
+ * must, when it is busy all over (to half of a 255th)? */
+enum { EDGE_FIRST_INSIDE = 1, EDGE_LAST_INSIDE = 2, EDGE_FIRST_LONG = 4, EDGE_LAST_LONG = 8 };
 
 static inline uint32_t last_bin(bin_range b)
 {
@@ -215,6 +220,12 @@ typedef struct row_raster {
     size_t n_wide, cap_wide;
     row_mark *marks;
     size_t n_marks, cap_marks;
+    bool from_tiles, is_searched; /* searched for columns in doubt, which are: */
+    uint32_t *doubtful;           /* ascending; inked, though perhaps only a bin across their edge is (refine.c) */
+    size_t n_doubtful, cap_doubtful;
+    uint32_t group; /* store group, and tracks that it shows: a list, or all from the first one on */
+    const uint32_t *tracks;
+    uint32_t first_track, n_tracks;
     draw_cell *least; /* ROW_GROUP: what all ranks share, and the mean */
     draw_cell *mean;
     size_t cap_least;
@@ -229,6 +240,7 @@ typedef struct raster_store {
     made_tiles made;
     uint64_t n_events; /* that rows took in this frame */
     size_t n_put_off;  /* rows that wait for the next frame */
+    bool rests;        /* the view is that of the frame before, or a picture's: now it is made exact */
 } raster_store;
 
 /* What one thread makes rows with. */
@@ -361,6 +373,7 @@ struct scene {
     char source_text[48];
     uint64_t events_a_frame; /* while the picture moves, after which rows are put off */
     double event_budget;     /* events in the window's blocks up to which all is drawn from events */
+    size_t refine_blocks;    /* that a view may read to settle its columns in doubt */
     size_t many_ranks;       /* in the run, above which stage rows are made from rows of eight */
 };
 
@@ -403,6 +416,9 @@ void add_share(accumulator *a, uint32_t i, uint8_t klass, float part);
 uint8_t dominant_class(const accumulator *a, uint32_t i);
 /** Add the events of some tracks; `wide` events (>= min_wide columns) are appended to `out`, which may be NULL.
  * @return how many */
+/** Does an event of some tracks meet column i? All blocks of its time are loaded. */
+bool column_has_event(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+                      const time_grid *g, uint32_t i);
 uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
                            const time_grid *g, accumulator *a, row_raster *out, double min_wide);
 
@@ -454,6 +470,11 @@ void find_standins(scene *s, group_source *g, uint32_t tile_row);
 /** Fill the empty columns with it. Any thread; after find_standins(). */
 void put_standins(const scene *s, const group_source *g, uint32_t tile_row, draw_cell *cells);
 
+/* refine.c: columns in doubt, from events */
+/** Settle some of them while the view rests; sets frame.is_refining and has_coarse_edges. After raster_run().
+ * @return did rows change? */
+bool refine_rows(scene *s);
+
 /* raster.c: rows, as many at a time as there are threads */
 typedef struct raster_task {
     tile_job job;
@@ -479,6 +500,7 @@ row_raster *raster_entry(scene *s, uint64_t key, bool *valid);
 void add_mark(const scene *s, row_raster *r, uint32_t x, uint8_t severity);
 
 /* grouprow.c */
+uint64_t group_key(const scene_row *row);
 /** Add the ranks (or eights) of a group's row to a plan. */
 void plan_group(scene *s, raster_plan *p, const scene_row *row);
 /** Make the rasters of group rows whose members are made. */

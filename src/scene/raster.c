@@ -52,6 +52,7 @@ void rasters_begin(scene *s)
     made_tiles_begin(&r->made);
     r->n_events = 0;
     r->n_put_off = 0;
+    r->rests = s->in.now_ns == 0 || stamp == r->stamp;
     size_t visible = s->end_visible - s->first_visible;
     if (stamp != r->stamp || r->n > 4 * visible + SPARE_RASTERS + s->model->n_ranks) {
         forget_all(r);
@@ -66,6 +67,7 @@ void rasters_deinit(raster_store *r)
             free(r->items[i]->cells);
             free(r->items[i]->wide);
             free(r->items[i]->marks);
+            free(r->items[i]->doubtful);
             free(r->items[i]->least);
             free(r->items[i]->mean);
             free(r->items[i]);
@@ -97,14 +99,18 @@ row_raster *raster_entry(scene *s, uint64_t key, bool *valid)
     uint64_t *place = map64_put(&store->by_key, key);
     if (*place != 0) {
         row_raster *r = store->items[*place - 1];
-        *valid = r->complete || r->made_in == s->n_frames; /* an incomplete one asks again for what it lacks, or the
-                                                              cache would forget it */
+        /* An incomplete one asks again for what it lacks, or the cache would forget it. */
+        bool is_to_search = store->rests && r->from_tiles && !r->is_searched;
+        *valid = (r->complete && !is_to_search) || r->made_in == s->n_frames;
         return r;
     }
     row_raster *r = take_item(store);
     *place = store->n;
     r->key = key;
     r->made_in = 0;
+    r->from_tiles = false;
+    r->is_searched = false;
+    r->n_doubtful = 0;
     r->complete = false;
     *valid = false;
     return r;
@@ -116,6 +122,9 @@ static void clear_raster(row_raster *r, uint32_t n)
     r->n = n;
     r->n_wide = 0;
     r->n_marks = 0;
+    r->n_doubtful = 0;
+    r->from_tiles = false;
+    r->is_searched = false;
 }
 
 static void clear_cells(row_raster *r)
@@ -255,6 +264,10 @@ row_raster *plan_row(scene *s, raster_plan *p, const scene_row *row)
     }
     job->tile_rows = rows;
     job->g = source_of(s, group, row->kind == ROW_RANK ? R_RANK : R_TRACK);
+    out->tracks = row->kind == ROW_RANK ? job->tracks : NULL; /* other lists live for a frame; theirs are in a row */
+    out->first_track = job->n_tracks > 0 ? job->tracks[0] : 0;
+    out->n_tracks = job->n_tracks;
+    out->group = group;
     return out;
 }
 
@@ -278,6 +291,9 @@ row_raster *plan_eight(scene *s, raster_plan *p, uint32_t group, uint32_t eight)
     t->job.tracks = s->device_tracks + s->rank_first_track[first];
     t->job.n_tracks = s->rank_first_track[end] - s->rank_first_track[first];
     t->job.g = source_of(s, group, R_EIGHT);
+    out->tracks = t->job.tracks;
+    out->n_tracks = t->job.n_tracks;
+    out->group = group;
     return out;
 }
 
@@ -347,7 +363,10 @@ static void make_row(scene *s, void *ctx, size_t i, raster_work *w)
     for (uint32_t k = 0; t->is_put_off && k < out->n; k++) {
         out->cells[k].flags |= out->cells[k].klass != CELL_EMPTY ? CELL_COARSE : 0;
     }
-    out->complete = out->complete && !t->is_put_off;
+    if (t->is_put_off) {
+        out->complete = false;
+        out->n_doubtful = 0;
+    }
     if (t->is_eight) {
         find_least(&t->job);
     }

@@ -26,6 +26,7 @@ marey_status scene_create(scene **out, store_file *file, cache *c, text_ctx *t, 
     s->model = m;
     s->event_budget = 400000;
     s->events_a_frame = 100000;
+    s->refine_blocks = 1024;
     s->many_ranks = 2048;
     s->scratch.chunk_size = (size_t)1 << 20;
     facts_init(s);
@@ -145,7 +146,8 @@ static void draw_all(scene *s, bool in_columns)
         draw_hover(s);
     }
     source_describe(s);
-    s->frame.is_fading = s->frame.is_fading || s->rasters.n_put_off > 0;
+    s->frame.is_fading = s->frame.is_fading || s->rasters.n_put_off > 0 || s->frame.is_refining;
+    s->frame.complete = s->frame.complete && !s->frame.is_refining;
     columns_leave(s);
     s->frame.n_wanted = in_columns ? wanted : s->src.n_wanted;
     draw_status(s);

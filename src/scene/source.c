@@ -71,6 +71,15 @@ static uint16_t weight_of(double part)
     return (uint16_t)(part * 256 + 0.5);
 }
 
+/* What of a bin lies in [low, high), see EDGE_... */
+static uint16_t edge_of(double begin, double bin, double low, double high, uint16_t is_inside, uint16_t is_long)
+{
+    double idle = bin * (0.51 / 255) + 1; /* at most, when it is busy to 255 of 255 */
+    double part = fmin(begin + bin, high) - fmax(begin, low);
+    bool inside = begin >= low && begin + bin <= high;
+    return (uint16_t)((inside ? is_inside : 0) | (part > idle ? is_long : 0));
+}
+
 static void fill_map(const time_grid *g, bin_map *m)
 {
     double bin = (double)m->bin_ns;
@@ -86,6 +95,8 @@ static void fill_map(const time_grid *g, bin_map *m)
         b->more = (uint16_t)fmin(last - first, UINT16_MAX);
         b->first_weight = weight_of((first_end - low) * g->inverse);
         b->last_weight = first < last ? weight_of((high - last_begin) * g->inverse) : 0;
+        b->edges = edge_of(first * bin, bin, low, high, EDGE_FIRST_INSIDE, EDGE_FIRST_LONG) |
+                   edge_of(last * bin, bin, low, high, EDGE_LAST_INSIDE, EDGE_LAST_LONG);
         b->only_middle_weight = b->more == 2 ? weight_of(fmin(bin * g->inverse, 1)) : 0;
     }
     m->middle_weight = weight_of(fmin(bin * g->inverse, 1));

@@ -109,6 +109,17 @@ static const row_raster *plan_thin(scene *s, raster_plan *p, const scene_row *ro
     return plan_eight(s, p, group, eight);
 }
 
+/* Their members changed. */
+static void forget_groups(scene *s, const scene_row *const *groups, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool valid;
+        row_raster *r = raster_entry(s, group_key(groups[i]), &valid);
+        r->complete = false;
+        r->made_in = 0;
+    }
+}
+
 static planned_row *plan_rows(scene *s, size_t n)
 {
     raster_plan p = {0};
@@ -127,6 +138,9 @@ static planned_row *plan_rows(scene *s, size_t n)
         }
     }
     raster_run(s, &p);
+    if (refine_rows(s)) {
+        forget_groups(s, groups, n_groups);
+    }
     raster_groups(s, groups, n_groups);
     for (size_t i = 0; i < n; i++) {
         rows[i].raster = rows[i].row->kind == ROW_GROUP ? raster_group(s, rows[i].row) : rows[i].raster;

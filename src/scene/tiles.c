@@ -243,6 +243,36 @@ static void flag_coarse(const gather *k, row_raster *out)
     }
 }
 
+/* ------------------------------------------------------------------ coverage */
+
+static inline bool bin_inks(cache_cell c, bool is_inside, bool is_long)
+{
+    return c.busy > 0 && (is_inside || (c.busy == 255 && is_long));
+}
+
+static bool is_certain(const bin_map *m, const cache_cell *bins, uint32_t i)
+{
+    bin_range b = m->ranges[i];
+    bool certain = bin_inks(bins[b.first], b.edges & EDGE_FIRST_INSIDE, b.edges & EDGE_FIRST_LONG) ||
+                   bin_inks(bins[last_bin(b)], b.edges & EDGE_LAST_INSIDE, b.edges & EDGE_LAST_LONG);
+    for (uint32_t j = b.first + 1; !certain && j < last_bin(b); j++) {
+        certain = bins[j].busy > 0;
+    }
+    return certain;
+}
+
+/* Inked columns in which perhaps no event is, only the other part of a bin that lies across their edge. */
+static void find_doubtful(const gather *k, row_raster *out)
+{
+    const bin_map *m = k->job->g->map;
+    out->is_searched = true;
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (out->cells[i].klass != CELL_EMPTY && !is_certain(m, k->bins, i)) {
+            VEC_PUSH(out->doubtful, out->n_doubtful, out->cap_doubtful, i);
+        }
+    }
+}
+
 void ask_tiles(scene *s, const tile_job *job)
 {
     group_source *g = job->g;
@@ -278,6 +308,10 @@ void raster_tiles(const scene *s, const tile_job *job, raster_work *w)
         flag_coarse(&k, job->out);
     }
     job->out->complete = !k.missing;
+    job->out->from_tiles = true;
+    if (s->rasters.rests && job->out->complete) {
+        find_doubtful(&k, job->out);
+    }
 }
 
 uint8_t least_of_column(const tile_job *job, uint32_t column)
