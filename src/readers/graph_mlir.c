@@ -716,19 +716,37 @@ static marey_status read_mlir(const graph_input *in, graph_builder *b)
     return status;
 }
 
+/* A line that only MLIR begins like that. */
+static bool is_mlir_line(gspan line)
+{
+    static const char *const begins[] = {
+        "module {", "module @",       "module attributes", "builtin.module", "func.func ",
+        "func @",   "func private @", "tt.func ",          "ml_program.",    "\"builtin.module\""};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        if (gspan_starts(line, begins[i])) {
+            return true;
+        }
+    }
+    return gspan_starts(line, "#loc") && gspan_has(line, " = loc(");
+}
+
 static int sniff_mlir(const graph_input *in)
 {
+    const char *p = (const char *)in->data;
+    const char *end = p + graph_head_size(in);
     char c = graph_head_byte(in);
-    if (c == '{' || c == '[' || memchr(in->data, 0, graph_head_size(in))) {
+    if (c == '{' || c == '[' || memchr(p, 0, (size_t)(end - p))) {
         return 0;
     }
-    bool function = graph_head_has(in, "func.func ") || graph_head_has(in, "func @") || graph_head_has(in, "tt.func ");
-    bool module = graph_head_has(in, "module {") || graph_head_has(in, "module @") ||
-                  graph_head_has(in, "module attributes") || graph_head_has(in, "builtin.module");
-    bool location = graph_head_has(in, "#loc") && graph_head_has(in, " = loc(");
-    return module || function ? 2
-           : location         ? 2
-                              : graph_head_has(in, " = \"tf.") || graph_head_has(in, " = stablehlo.");
+    while (p < end) {
+        const char *e = memchr(p, '\n', (size_t)(end - p));
+        e = e ? e : end;
+        if (is_mlir_line(gspan_trim((gspan){p, (size_t)(e - p)}))) {
+            return 2;
+        }
+        p = e < end ? e + 1 : end;
+    }
+    return graph_head_has(in, " = stablehlo.") || graph_head_has(in, " = \"tf.") ? 1 : 0;
 }
 
 const graph_format GRAPH_MLIR = {"mlir", sniff_mlir, read_mlir};
