@@ -87,6 +87,7 @@ void layered_simplex(layered *g);       /* from feasible layers to those with th
 void layered_links(layered *g);         /* dummies, links, order of the input */
 marey_status layered_order(layered *g); /* order, link_in, n_crossings */
 marey_status layered_place(layered *g); /* v */
+void layered_refine(layered *g);        /* shorter links */
 /** The link between two vertices of neighbouring layers that are linked. */
 uint32_t layered_link(const layered *g, uint32_t from, uint32_t to);
 /** Places the children (out->u, out->v) and appends the points of the component's lines, in the order of its lines,
@@ -105,6 +106,12 @@ static inline uint32_t layered_at(const layered *g, const layered_line *l, uint3
     }
     return l->merged ? g->chain_in[l->to] + layer - g->chain_in_layer[l->to]
                      : g->chain_out[l->from] + layer - g->layer[l->from] - 1;
+}
+/** Least distance across the flow between two neighbours. */
+static inline float layered_distance(const layered *g, uint32_t a, uint32_t b)
+{
+    int dummies = (a >= g->n_real) + (b >= g->n_real);
+    return dummies == 2 ? DUMMY_GAP : dummies == 1 ? (DUMMY_GAP + LAYOUT_GAP) / 2.0F : LAYOUT_GAP;
 }
 static inline float layered_out_v(const layered *g, uint32_t x)
 {

@@ -29,13 +29,6 @@ static bool is_dummy(const layered *g, uint32_t x)
     return x >= g->n_real;
 }
 
-static float distance(const layered *g, uint32_t a, uint32_t b)
-{
-    return is_dummy(g, a) && is_dummy(g, b)   ? DUMMY_GAP
-           : is_dummy(g, a) || is_dummy(g, b) ? (DUMMY_GAP + LAYOUT_GAP) / 2
-                                              : LAYOUT_GAP;
-}
-
 static bool is_inner(const layered *g, uint32_t link)
 {
     return is_dummy(g, g->link_from[link]) && is_dummy(g, g->link_to[link]);
@@ -186,7 +179,7 @@ static void block_graph(placer *p)
         if (g->layer[a] == g->layer[b]) {
             uint32_t k = next[p->root[a]]++;
             p->after[k] = p->root[b];
-            p->gap[k] = p->shift[a] + g->sv[a] + distance(g, a, b) - p->shift[b];
+            p->gap[k] = p->shift[a] + g->sv[a] + layered_distance(g, a, b) - p->shift[b];
             p->need[p->root[b]]++;
         }
     }
@@ -385,6 +378,7 @@ marey_status layered_place(layered *g)
     }
     if (!is_cancelled(g->cancel)) {
         take_best(&p);
+        layered_refine(g);
     }
     for (int i = 0; i < 4; i++) {
         free(p.x[i]);

@@ -1,0 +1,191 @@
+/*
+ * Shorter links after the first placement. Vertices that straight links join move together: to the median of what their
+ * other links ask for, as far as there is room. Then single vertices, where that is worth a bend. Only what makes the
+ * sum shorter is done, so a few passes never make it worse.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/layered.h"
+
+enum { BEND = 8 }; /* px that a bend is worth */
+
+typedef struct refiner {
+    layered *g;
+    uint32_t *group;      /* [n] */
+    uint32_t *first, *of; /* [n + 1], [n] vertices by group */
+    float *ask;           /* what links ask for */
+    size_t n_ask, cap_ask;
+} refiner;
+
+static uint32_t find_top(uint32_t *top, uint32_t x)
+{
+    while (top[x] != x) {
+        top[x] = top[top[x]];
+        x = top[x];
+    }
+    return x;
+}
+
+/* How far down the end at `to` lies from the end at `from`. */
+static float fall(const layered *g, uint32_t link)
+{
+    uint32_t a = g->link_from[link];
+    return g->v[g->link_to[link]] + g->link_in[link] - g->v[a] - g->out[a];
+}
+
+static bool is_straight(float d)
+{
+    return d < 0.5F && d > -0.5F;
+}
+
+static float price(float d)
+{
+    return is_straight(d) ? 0 : fabsf(d) + BEND;
+}
+
+static void find_groups(refiner *r, bool single)
+{
+    layered *g = r->g;
+    for (uint32_t x = 0; x < g->n; x++) {
+        r->group[x] = x;
+    }
+    for (uint32_t k = 0; k < g->n_links && !single; k++) {
+        if (is_straight(fall(g, k))) {
+            uint32_t a = find_top(r->group, g->link_from[k]);
+            uint32_t b = find_top(r->group, g->link_to[k]);
+            r->group[a > b ? a : b] = a < b ? a : b;
+        }
+    }
+    memset(r->first, 0, (g->n + 2U) * sizeof *r->first);
+    for (uint32_t x = 0; x < g->n; x++) {
+        r->group[x] = find_top(r->group, x);
+        r->first[r->group[x] + 1]++;
+    }
+    for (uint32_t x = 0; x < g->n; x++) {
+        r->first[x + 1] += r->first[x];
+    }
+    for (uint32_t x = g->n; x-- > 0;) { /* filled from the end */
+        r->of[--r->first[r->group[x] + 1]] = x;
+    }
+    memmove(r->first, r->first + 1, g->n * sizeof *r->first);
+    r->first[g->n] = g->n;
+}
+
+/* Links of a vertex to other groups: what shift would make each straight. */
+static void collect(refiner *r, uint32_t x)
+{
+    const layered *g = r->g;
+    for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
+        if (r->group[g->link_from[g->up_link[k]]] != r->group[x]) {
+            VEC_PUSH(r->ask, r->n_ask, r->cap_ask, -fall(g, g->up_link[k]));
+        }
+    }
+    for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
+        if (r->group[g->link_to[k]] != r->group[x]) {
+            VEC_PUSH(r->ask, r->n_ask, r->cap_ask, fall(g, k));
+        }
+    }
+}
+
+static void find_room(const refiner *r, uint32_t x, float *up, float *down)
+{
+    const layered *g = r->g;
+    uint32_t at = g->layer_first[g->layer[x]] + g->pos[x];
+    if (g->pos[x] > 0 && r->group[g->order[at - 1]] != r->group[x]) {
+        uint32_t y = g->order[at - 1];
+        *up = fminf(*up, g->v[x] - g->v[y] - g->sv[y] - layered_distance(g, y, x));
+    }
+    if (at + 1 < g->layer_first[g->layer[x] + 1] && r->group[g->order[at + 1]] != r->group[x]) {
+        uint32_t y = g->order[at + 1];
+        *down = fminf(*down, g->v[y] - g->v[x] - g->sv[x] - layered_distance(g, x, y));
+    }
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a;
+    float y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static double gain(const refiner *r, float by)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->n_ask; i++) {
+        sum += (double)price(r->ask[i]) - (double)price(r->ask[i] - by);
+    }
+    return sum;
+}
+
+static bool move_group(refiner *r, uint32_t group)
+{
+    layered *g = r->g;
+    float up = FLT_MAX;
+    float down = FLT_MAX;
+    r->n_ask = 0;
+    for (uint32_t k = r->first[group]; k < r->first[group + 1]; k++) {
+        collect(r, r->of[k]);
+        find_room(r, r->of[k], &up, &down);
+    }
+    if (r->n_ask == 0) {
+        return false;
+    }
+    qsort(r->ask, r->n_ask, sizeof *r->ask, compare_floats);
+    float best = 0;
+    double most = 0.5;
+    const float wish[2] = {r->ask[(r->n_ask - 1) / 2], r->ask[r->n_ask / 2]};
+    for (int i = 0; i < 2; i++) {
+        float by = fminf(fmaxf(wish[i], -fmaxf(up, 0)), fmaxf(down, 0));
+        double won = gain(r, by);
+        if (won > most) {
+            most = won;
+            best = by;
+        }
+    }
+    for (uint32_t k = r->first[group]; k < r->first[group + 1] && most > 0.5; k++) {
+        g->v[r->of[k]] += best;
+    }
+    return most > 0.5;
+}
+
+static bool pass(refiner *r, bool single)
+{
+    bool moved = false;
+    find_groups(r, single);
+    for (uint32_t x = 0; x < r->g->n && !is_cancelled(r->g->cancel); x++) {
+        uint32_t n = r->first[x + 1] - r->first[x];
+        if (n > 0) {
+            moved = move_group(r, x) || moved;
+        }
+    }
+    return moved;
+}
+
+void layered_refine(layered *g)
+{
+    int passes = g->n <= 4000 ? 12 : g->n <= 60000 ? 3 : 0;
+    refiner r = {.g = g,
+                 .group = mem_alloc((g->n + 1U) * sizeof(uint32_t)),
+                 .first = mem_alloc((g->n + 2U) * sizeof(uint32_t)),
+                 .of = mem_alloc((g->n + 1U) * sizeof(uint32_t))};
+    bool moved = true;
+    for (int i = 0; i < passes && moved && !is_cancelled(g->cancel); i++) {
+        moved = pass(&r, false);
+        moved = pass(&r, true) || moved;
+    }
+    float lo = FLT_MAX;
+    for (uint32_t x = 0; x < g->n; x++) {
+        lo = fminf(lo, g->v[x]);
+    }
+    for (uint32_t x = 0; x < g->n; x++) {
+        g->v[x] -= lo;
+    }
+    free(r.group);
+    free(r.first);
+    free(r.of);
+    free(r.ask);
+}
