@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "graph/layered.h"
 
-enum { LEAST_STEP = 4, SWEEPS_SMALL = 24, SWEEPS_LARGE = 6, SMALL = 3000, PATIENCE = 5 };
+enum { LEAST_STEP = 4, SWEEPS_SMALL = 24, SWEEPS_LARGE = 4, SMALL = 3000, PATIENCE = 6, STARTS = 4 };
 
 typedef struct keyed {
     float key;
@@ -20,7 +20,9 @@ typedef struct orderer {
     keyed *keys;
     keyed *scratch;
     uint32_t *tree, *best, *near;
+    uint32_t *leaves_outer, *enters_outer; /* [n_real] a vertex's trunk of outer lines; outer lines into it */
     uint32_t widest, degree;
+    bool has_outer;
 } orderer;
 
 /* Neighbours of x in the layer before (down: true, we go down) or after. */
@@ -67,8 +69,8 @@ static void sort_u32(uint32_t *a, uint32_t n)
     }
 }
 
-/* Stable merge sort, bottom-up. */
-static void sort_keys(keyed *a, keyed *scratch, uint32_t n)
+/* Stable merge sort, bottom-up; turn: what is equal comes in the opposite order. */
+static void sort_keys(keyed *a, keyed *scratch, uint32_t n, bool turn)
 {
     for (uint32_t width = 1; width < n; width *= 2) {
         for (uint32_t lo = 0; lo < n; lo += 2 * width) {
@@ -77,7 +79,8 @@ static void sort_keys(keyed *a, keyed *scratch, uint32_t n)
             uint32_t i = lo;
             uint32_t k = mid;
             for (uint32_t o = lo; o < hi; o++) {
-                bool left = i < mid && (k >= hi || a[i].key <= a[k].key);
+                bool before = a[i].key < a[k < hi ? k : i].key || (!turn && k < hi && a[i].key <= a[k].key);
+                bool left = i < mid && (k >= hi || before);
                 scratch[o] = left ? a[i++] : a[k++];
             }
         }
@@ -103,7 +106,7 @@ static float key_of(orderer *o, uint32_t x, bool above, bool median)
 }
 
 /* What has no neighbours there keeps its place; the others share the remaining places in the order of their keys. */
-static void order_layer(orderer *o, uint32_t layer, bool above, bool median)
+static void order_layer(orderer *o, uint32_t layer, bool above, bool median, bool turn)
 {
     layered *g = o->g;
     uint32_t *at = g->order + g->layer_first[layer];
@@ -116,7 +119,7 @@ static void order_layer(orderer *o, uint32_t layer, bool above, bool median)
             at[i] = GRAPH_NONE;
         }
     }
-    sort_keys(o->keys, o->scratch, moving);
+    sort_keys(o->keys, o->scratch, moving, turn);
     for (uint32_t i = 0, k = 0; i < n; i++) {
         if (at[i] == GRAPH_NONE) {
             at[i] = o->keys[k++].vertex;
@@ -151,13 +154,44 @@ static uint64_t crossings_below(orderer *o, uint32_t layer)
     return sum;
 }
 
+/* Outer lines drop to the channel below, through the links of all that stands further down. */
+static uint64_t outer_crossings(const orderer *o, uint32_t layer)
+{
+    const layered *g = o->g;
+    uint64_t sum = 0;
+    uint64_t out = 0;
+    uint64_t in = 0;
+    for (uint32_t i = g->layer_first[layer + 1]; i-- > g->layer_first[layer];) {
+        uint32_t x = g->order[i];
+        if (x < g->n_real) {
+            sum += o->leaves_outer[x] * out + o->enters_outer[x] * in;
+        }
+        out += g->down_first[x + 1] - g->down_first[x];
+        in += g->up_first[x + 1] - g->up_first[x];
+    }
+    return sum;
+}
+
 static uint64_t count_crossings(orderer *o)
 {
     uint64_t sum = 0;
-    for (uint32_t l = 0; l + 1 < o->g->n_layers; l++) {
-        sum += crossings_below(o, l);
+    for (uint32_t l = 0; l < o->g->n_layers; l++) {
+        sum += l + 1 < o->g->n_layers ? crossings_below(o, l) : 0;
+        sum += o->has_outer ? outer_crossings(o, l) : 0;
     }
     return sum;
+}
+
+/* What outer lines gain when a no longer stands before b. */
+static int64_t outer_gain(const orderer *o, uint32_t a, uint32_t b)
+{
+    const layered *g = o->g;
+    int64_t down_a = g->down_first[a + 1] - g->down_first[a];
+    int64_t down_b = g->down_first[b + 1] - g->down_first[b];
+    int64_t up_a = g->up_first[a + 1] - g->up_first[a];
+    int64_t up_b = g->up_first[b + 1] - g->up_first[b];
+    int64_t gain = a < g->n_real ? o->leaves_outer[a] * down_b + o->enters_outer[a] * up_b : 0;
+    return gain - (b < g->n_real ? o->leaves_outer[b] * down_a + o->enters_outer[b] * up_a : 0);
 }
 
 /* Crossings of the links of a with those of b on one side, a standing before b, less those when b stands before a. */
@@ -192,7 +226,9 @@ static bool exchange_layer(orderer *o, uint32_t layer)
     uint32_t n = g->layer_first[layer + 1] - g->layer_first[layer];
     bool better = false;
     for (uint32_t i = 0; i + 1 < n; i++) {
-        if (gain_on_side(o, at[i], at[i + 1], true) + gain_on_side(o, at[i], at[i + 1], false) > 0) {
+        int64_t gain = gain_on_side(o, at[i], at[i + 1], true) + gain_on_side(o, at[i], at[i + 1], false);
+        gain += o->has_outer ? outer_gain(o, at[i], at[i + 1]) : 0;
+        if (gain > 0) {
             uint32_t x = at[i];
             at[i] = at[i + 1];
             at[i + 1] = x;
@@ -215,19 +251,20 @@ static void exchange(orderer *o)
     }
 }
 
-static void sweep(orderer *o, int round)
+static void sweep(orderer *o, int round, bool up_first)
 {
-    bool down = round % 2 == 0;
+    bool down = (round % 2 == 0) != up_first;
     bool median = round / 2 % 2 == 1;
+    bool turn = round / 4 % 2 == 1;
     uint32_t n = o->g->n_layers;
-    for (uint32_t i = 1; i < n; i++) {
-        order_layer(o, down ? i : n - 1 - i, down, median);
+    for (uint32_t i = 1; i < n && !is_cancelled(o->g->cancel); i++) {
+        order_layer(o, down ? i : n - 1 - i, down, median, turn);
     }
 }
 
 static void take_order(layered *g, const uint32_t *order)
 {
-    memcpy(g->order, order, g->n * sizeof *order);
+    memmove(g->order, order, g->n * sizeof *order);
     for (uint32_t l = 0; l < g->n_layers; l++) {
         for (uint32_t k = g->layer_first[l]; k < g->layer_first[l + 1]; k++) {
             g->pos[g->order[k]] = k - g->layer_first[l];
@@ -235,28 +272,55 @@ static void take_order(layered *g, const uint32_t *order)
     }
 }
 
+static void keep_if_better(orderer *o, int *idle)
+{
+    uint64_t n = count_crossings(o);
+    ++*idle;
+    if (n < o->g->n_crossings) {
+        o->g->n_crossings = n;
+        memcpy(o->best, o->g->order, o->g->n * sizeof *o->best);
+        *idle = 0;
+    }
+}
+
+static void reverse_layers(layered *g)
+{
+    for (uint32_t l = 0; l < g->n_layers; l++) {
+        for (uint32_t a = g->layer_first[l], z = g->layer_first[l + 1]; a + 1 < z; a++) {
+            uint32_t x = g->order[a];
+            g->order[a] = g->order[--z];
+            g->order[z] = x;
+        }
+    }
+    take_order(g, g->order);
+}
+
+/* From the order of the input, downwards and upwards first, and from the opposite order. Small graphs get all of it. */
 static void find_order(orderer *o)
 {
     layered *g = o->g;
     bool small = g->n <= SMALL && g->n_links <= 2 * SMALL;
     int sweeps = small ? SWEEPS_SMALL : SWEEPS_LARGE;
-    int idle = 0;
-    g->n_crossings = count_crossings(o);
+    uint32_t *start = mem_alloc((g->n + 1U) * sizeof *start);
+    memcpy(start, g->order, g->n * sizeof *start);
     memcpy(o->best, g->order, g->n * sizeof *o->best);
-    for (int i = 0; i < sweeps && g->n_crossings > 0 && idle < PATIENCE && !is_cancelled(g->cancel); i++) {
-        sweep(o, i);
-        if (small) {
-            exchange(o);
+    g->n_crossings = count_crossings(o);
+    for (int s = 0; s < (small ? STARTS : 1) && g->n_crossings > 0; s++) {
+        int idle = 0;
+        take_order(g, start);
+        if (s >= 2) {
+            reverse_layers(g);
         }
-        uint64_t n = count_crossings(o);
-        idle++;
-        if (n < g->n_crossings) {
-            g->n_crossings = n;
-            memcpy(o->best, g->order, g->n * sizeof *o->best);
-            idle = 0;
+        for (int i = 0; i < sweeps && g->n_crossings > 0 && idle < PATIENCE && !is_cancelled(g->cancel); i++) {
+            sweep(o, i, s % 2);
+            if (small) {
+                exchange(o);
+            }
+            keep_if_better(o, &idle);
         }
     }
     take_order(g, o->best);
+    free(start);
 }
 
 /* Where lines end: spread about the middle in the order of what they come from, or at the port. */
@@ -302,6 +366,15 @@ marey_status layered_order(layered *g)
     o.tree = mem_alloc((4U * o.widest + 4U) * sizeof *o.tree);
     o.best = mem_alloc((g->n + 1U) * sizeof *o.best);
     o.near = mem_alloc((2U * o.degree + 2U) * sizeof *o.near);
+    o.leaves_outer = mem_calloc(g->n_real + 1U, sizeof *o.leaves_outer);
+    o.enters_outer = mem_calloc(g->n_real + 1U, sizeof *o.enters_outer);
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        if (g->lines[i].outer) {
+            o.has_outer = true;
+            o.leaves_outer[g->lines[i].from] = 1;
+            o.enters_outer[g->lines[i].to]++;
+        }
+    }
     find_order(&o);
     find_ends(&o);
     free(o.keys);
@@ -309,5 +382,7 @@ marey_status layered_order(layered *g)
     free(o.tree);
     free(o.best);
     free(o.near);
+    free(o.leaves_outer);
+    free(o.enters_outer);
     return is_cancelled(g->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }
