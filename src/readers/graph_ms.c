@@ -185,8 +185,11 @@ static graph_phase phase_of(const char *scope, size_t n)
 /* "grad_mirror", "redistribution" in instance names; "GradientAggregation", "Redistribution" in merged files. */
 static uint8_t instance_flags(const char *s, size_t n)
 {
-    bool mirror = n && (memmem(s, n, "grad_mirror", 11) || memmem(s, n, "GradientAggregation", 19));
-    bool moved = n && (memmem(s, n, "redistribution", 14) || memmem(s, n, "Redistribution", 14));
+    if (!s || !n) {
+        return 0;
+    }
+    bool mirror = memmem(s, n, "grad_mirror", 11) || memmem(s, n, "GradientAggregation", 19);
+    bool moved = memmem(s, n, "redistribution", 14) || memmem(s, n, "Redistribution", 14);
     return (uint8_t)((mirror ? GRAPH_GRADIENT_AGGREGATION : 0) | (moved ? GRAPH_REDISTRIBUTION : 0));
 }
 
