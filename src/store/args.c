@@ -231,8 +231,9 @@ static bool follows(args_encoder *e, int32_t index, const char *text, size_t n)
         const char *from = p;
         uint64_t v;
         unsigned digits = read_digits(&p, end, &v);
-        if (digits == 0 || (q->mark == MARK_NUMBER && *from == '0' && digits > 1)) {
-            return false;
+        bool is_fixed = (*from == '0' && digits > 1) || (from > text && is_digit(from[-1]));
+        if (digits == 0 || is_fixed != (q->mark == MARK_FIXED)) {
+            return false; /* else what a text's template is would hang on the guess */
         }
         if (q->mark == MARK_FIXED) {
             e->now[k++] = digits;
