@@ -222,7 +222,8 @@ static void draw_frame(scene *s, graph_view *g, const seen_item *k, bool is_cove
     }
     const plan_element *e = &p->of->plan->elements[p->v->items[k->item].element];
     rect r = whole_px(near_plot(s, k->r));
-    float radius = fminf(px(s, FRAME_RADIUS_DP), floorf(fminf(r.w, r.h) / 4));
+    float radius = fminf(px(s, FRAME_RADIUS_DP * fmin(1.5 * zoom_of(s, g), 1)), floorf(fminf(r.w, r.h) / 4));
+    radius = radius < 3 ? 0 : radius; /* square ones cost a fifth */
     if (e->kind == ELEMENT_STACK && !(p->state.open[p->v->items[k->item].element] & STATE_DISSOLVED)) {
         sheets(s, r, radius, zoom_of(s, g), k->alpha);
     }
@@ -242,8 +243,10 @@ static void draw_badge(scene *s, graph_view *g, const seen_item *k, double dp, u
     if (e->kind != ELEMENT_STACK || e->family >= p->n_families || dp <= 0) {
         return;
     }
-    char text[24];
-    (void)snprintf(text, sizeof text, "\xC3\x97%u", p->families[e->family].n_members);
+    char text[56];
+    char count[48];
+    count_format(p->families[e->family].n_members, count, sizeof count);
+    (void)snprintf(text, sizeof text, "\xC3\x97%s", count);
     double size = fmin(dp, 13);
     float h = px(s, size * 1.75);
     float w = ceilf(width_of(s, FACE_SANS_BOLD, size, text)) + px(s, size * 1.6);
@@ -570,7 +573,8 @@ static void draw_field(scene *s, graph_view *g, const seen_item *k)
         bool lit = !is_dimming(g) || graph_is_lit(g, k->item);
         c = part >= 0 ? heat(s->t, part) : graph_mix(s->t->ground, c, lit ? 0.75 : 0.25);
     } else {
-        c = graph_mix(s->t->ground, c, is_dimming(g) ? 0.2 : 0.55);
+        double cover = k->cover / 255.0;
+        c = graph_mix(s->l->clear, c, is_dimming(g) ? 0.2 : 0.12 + 0.6 * cover);
     }
     draw_rect(s->l, LAYER_DATA, whole_px(k->r), faded(s, c, k->alpha));
 }
@@ -614,7 +618,7 @@ void graph_boxes_draw(scene *s, graph_view *g)
             draw_box(s, g, k, dp);
         } else if (k->kind == SEEN_OPEN && k->item != 0 && dp > 0) {
             draw_title(s, g, k, dp);
-        } else if (k->kind == SEEN_OPEN && k->r.w > px(s, 64) && k->r.h > px(s, 28)) {
+        } else if (k->kind == SEEN_OPEN && k->r.w > px(s, 110) && k->r.h > px(s, 44)) {
             draw_chip(s, g, k);
         }
     }

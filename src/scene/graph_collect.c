@@ -100,7 +100,7 @@ static void take_child(void *ctx, uint32_t item)
     }
     const visible_item *v = &c->p->v->items[item];
     double side = (double)fmaxf(r.w, r.h);
-    seen_item seen = {r, item, SEEN_CLOSED, c->p->of->plan->elements[v->element].klass, alpha};
+    seen_item seen = {r, item, SEEN_CLOSED, c->p->of->plan->elements[v->element].klass, 255, alpha};
     if (v->n_children > 0 && side >= c->least_open) {
         VEC_PUSH(c->stack, c->n_stack, c->cap_stack, item);
         return;
@@ -109,12 +109,12 @@ static void take_child(void *ctx, uint32_t item)
     push_seen(c, seen);
 }
 
-static void take_blob(void *ctx, const index_box *b, uint8_t klass)
+static void take_blob(void *ctx, const index_box *b, uint8_t klass, uint8_t cover)
 {
     collecting *c = ctx;
     rect r = to_px(c->s, c->g, c->module_x + (double)b->x0, c->module_y + (double)b->y0, (double)(b->x1 - b->x0),
                    (double)(b->y1 - b->y0));
-    push_seen(c, (seen_item){r, c->module, SEEN_BLOB, klass, 1});
+    push_seen(c, (seen_item){r, c->module, SEEN_BLOB, klass, cover, 1});
 }
 
 /* The part of a module that the plot shows, relative to it; wider while things move. */
@@ -137,7 +137,7 @@ static void take_module(collecting *c, uint32_t item)
     c->module_r = graph_item_rect(c->s, c->g, item, &alpha);
     c->module_x = c->p->l->boxes[item].x;
     c->module_y = c->p->l->boxes[item].y;
-    push_seen(c, (seen_item){c->module_r, item, SEEN_OPEN, c->p->of->plan->elements[v->element].klass, alpha});
+    push_seen(c, (seen_item){c->module_r, item, SEEN_OPEN, c->p->of->plan->elements[v->element].klass, 255, alpha});
     if (t->first_box == GRAPH_NONE) {
         for (uint32_t k = 0; k < v->n_children && !c->is_full; k++) {
             take_child(c, v->first_child + k);
@@ -170,8 +170,19 @@ static bool collect_at(scene *s, graph_view *g, double coarse)
 void graph_collect(scene *s, graph_view *g)
 {
     double coarse = 1;
-    for (int i = 0; i < 24 && !collect_at(s, g, coarse); i++) {
-        coarse *= 1.5;
+    if (!collect_at(s, g, coarse)) {
+        for (int i = 0; i < 16 && !collect_at(s, g, coarse *= 2); i++) {
+        }
+        double fine = coarse / 2; /* too fine: what is just coarse enough lies between */
+        for (int i = 0; i < 3; i++) {
+            double middle = sqrt(fine * coarse);
+            if (collect_at(s, g, middle)) {
+                coarse = middle;
+            } else {
+                fine = middle;
+            }
+        }
+        (void)collect_at(s, g, coarse);
     }
     g->coarse = (float)coarse;
 }

@@ -5,7 +5,7 @@
 #include "scene/graph_view.h"
 
 static const double CORNER_DP = 7;
-static const double LEAST_GAP_DP = 5; /* below, the lines of a module would be one grey field */
+static const double LEAST_GAP_DP = 8; /* below, the lines of a module would be one grey field */
 
 typedef struct line_pen {
     scene *s;
@@ -118,7 +118,7 @@ static void draw_track(line_pen *n, const layout_point *q, uint32_t count)
         float c[2];
         point_px(n, &q[i + 1], c);
         bool straight = (at[0] == b[0] && b[0] == c[0]) || (at[1] == b[1] && b[1] == c[1]);
-        float r = straight || radius < 2 ? 0 : fminf(reach_of(at, b, radius), reach_of(b, c, radius));
+        float r = straight || radius < 3 ? 0 : fminf(reach_of(at, b, radius), reach_of(b, c, radius));
         float before[2];
         float after[2];
         along(b, at, r, before);
@@ -329,8 +329,9 @@ static void draw_visible_line(void *ctx, uint32_t place)
     }
 }
 
-static void skip_blob(void *ctx, const index_box *b, uint8_t klass)
+static void skip_blob(void *ctx, const index_box *b, uint8_t klass, uint8_t cover)
 {
+    (void)cover;
     (void)ctx;
     (void)b;
     (void)klass;

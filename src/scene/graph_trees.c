@@ -1,5 +1,5 @@
 /* Children and lines of large modules as trees of boxes, so that a frame walks only what it shows. Entries are sorted
- * along a Z curve; eight neighbours make a box, eight boxes the next. */
+ * along a Z curve; four neighbours make a box, four boxes the next. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +109,16 @@ static uint8_t most_of(const uint8_t *klass, size_t n)
     return best;
 }
 
-static void push_box(graph_trees *x, index_box b, uint8_t klass)
+static float area_of(const index_box *b)
 {
+    return fmaxf(b->x1 - b->x0, 0) * fmaxf(b->y1 - b->y0, 0);
+}
+
+static void push_box(graph_trees *x, index_box b, uint8_t klass, float inked)
+{
+    float area = area_of(&b);
+    VEC_RESERVE(x->cover, x->cap_cover, x->n_boxes + 1);
+    x->cover[x->n_boxes] = (uint8_t)(area > 0 ? 255 * fminf(inked / area, 1) : 255);
     VEC_RESERVE(x->boxes, x->cap_boxes, x->n_boxes + 1);
     VEC_RESERVE(x->klass, x->cap_klass, x->n_boxes + 1);
     x->boxes[x->n_boxes] = b;
@@ -123,12 +131,14 @@ static void make_lowest(graph_trees *x, const entries *e, const uint32_t *order)
         uint32_t n = e->n - i < INDEX_FAN ? e->n - i : INDEX_FAN;
         index_box b = nothing;
         uint8_t classes[INDEX_FAN];
+        float inked = 0;
         for (uint32_t k = 0; k < n; k++) {
             index_box c = entry_box(e, order[i + k]);
+            inked += area_of(&c);
             grow(&b, &c);
             classes[k] = entry_class(e, order[i + k]);
         }
-        push_box(x, b, most_of(classes, n));
+        push_box(x, b, most_of(classes, n), inked);
     }
 }
 
@@ -139,10 +149,13 @@ static void make_levels(graph_trees *x, size_t first, size_t n)
         for (size_t i = 0; i < n; i += INDEX_FAN) {
             size_t few = n - i < INDEX_FAN ? n - i : INDEX_FAN;
             index_box b = nothing;
+            float inked = 0;
             for (size_t k = 0; k < few; k++) {
-                grow(&b, &x->boxes[first + i + k]);
+                const index_box *c = &x->boxes[first + i + k];
+                inked += area_of(c) * (float)x->cover[first + i + k] / 255;
+                grow(&b, c);
             }
-            push_box(x, b, most_of(&x->klass[first + i], few));
+            push_box(x, b, most_of(&x->klass[first + i], few), inked);
         }
         first = next;
         n = x->n_boxes - next;
@@ -232,6 +245,7 @@ void graph_trees_free(graph_trees *x)
     free(x->lines);
     free(x->boxes);
     free(x->klass);
+    free(x->cover);
     memset(x, 0, sizeof *x);
 }
 
@@ -243,7 +257,7 @@ static bool meets(const index_box *a, const index_box *b)
 }
 
 /* Where each level of a tree begins. @return how many levels */
-static unsigned levels_of(const index_tree *t, uint32_t first[12], uint32_t n[12])
+static unsigned levels_of(const index_tree *t, uint32_t first[INDEX_LEVELS], uint32_t n[INDEX_LEVELS])
 {
     unsigned levels = 0;
     uint32_t at = t->first_box;
@@ -264,9 +278,9 @@ typedef struct walk_step {
 
 void graph_trees_visit(const graph_trees *x, const index_tree *t, const uint32_t *order, const index_visit *how)
 {
-    uint32_t first[12];
-    uint32_t n[12];
-    walk_step stack[12 * INDEX_FAN];
+    uint32_t first[INDEX_LEVELS];
+    uint32_t n[INDEX_LEVELS];
+    walk_step stack[INDEX_LEVELS * INDEX_FAN];
     unsigned levels = levels_of(t, first, n);
     size_t depth = 0;
     stack[depth++] = (walk_step){(uint8_t)(levels - 1), 0};
@@ -277,7 +291,7 @@ void graph_trees_visit(const graph_trees *x, const index_tree *t, const uint32_t
             continue;
         }
         if (fmaxf(b->x1 - b->x0, b->y1 - b->y0) <= how->blob_size) {
-            how->blob(how->ctx, b, x->klass[first[w.level] + w.i]);
+            how->blob(how->ctx, b, x->klass[first[w.level] + w.i], x->cover[first[w.level] + w.i]);
             continue;
         }
         uint32_t from = w.i * INDEX_FAN;

@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ pictures */
 
-/* Children and lines of modules that have many, as trees of boxes: eight to a box, eight boxes to the next. */
+/* Children and lines of modules that have many, as trees of boxes: four to a box, four boxes to the next. */
 typedef struct index_box {
     float x0, y0, x1, y1; /* relative to the module */
 } index_box;
@@ -39,17 +39,18 @@ typedef struct graph_trees {
     index_box *boxes;
     size_t n_boxes, cap_boxes;
     uint8_t *klass; /* [n_boxes]: most of what is in it */
-    size_t cap_klass;
+    uint8_t *cover; /* [n_boxes]: how much of it is, of 255 */
+    size_t cap_klass, cap_cover;
 } graph_trees;
 
 void graph_trees_make(graph_trees *x, const graph_plan *p, const visible *v, const graph_layout *l);
 void graph_trees_free(graph_trees *x);
-enum { INDEX_FAN = 8, INDEX_FEW = 48 };
+enum { INDEX_FAN = 4, INDEX_LEVELS = 20, INDEX_FEW = 48 };
 /** Visit the entries of a module's tree that meet `seen` (relative to the module). Boxes not larger than `blob` are
  *  given as such. `order`: of the module's entries. */
 typedef struct index_visit {
     void (*entry)(void *ctx, uint32_t place);
-    void (*blob)(void *ctx, const index_box *b, uint8_t klass);
+    void (*blob)(void *ctx, const index_box *b, uint8_t klass, uint8_t cover);
     void *ctx;
     index_box seen;
     float blob_size;
@@ -147,10 +148,11 @@ typedef struct seen_item {
     uint32_t item; /* place; of a blob: of the module around */
     uint8_t kind;
     uint8_t klass; /* of a blob */
+    uint8_t cover; /* of a blob: how much of it is inked, of 255 */
     float alpha;   /* while it comes */
 } seen_item;
 
-enum { GRAPH_MAX_SEEN = 4500, GRAPH_MAX_LINES = 2600, GRAPH_MAX_UNDO = 64 };
+enum { GRAPH_MAX_SEEN = 5000, GRAPH_MAX_LINES = 4000, GRAPH_MAX_UNDO = 64 };
 #define LABEL_DP      12.5
 #define LEAST_TEXT_PX 6.0 /* design px: below, no labels */
 
