@@ -194,24 +194,23 @@ void ms_sharding_text(const char *s, size_t n, strbuf *out)
     }
 }
 
-/* The k-th innermost list of "[[1, 2], [3]]". @return false where there are fewer */
-static bool find_shape(const char *s, size_t n, size_t k, size_t *from, size_t *to)
+/* The next innermost list of "[[1, 2], [3]]" from *at on. @return false where there is none */
+static bool next_shape(const char *s, size_t n, size_t *at, size_t *from, size_t *to)
 {
     size_t open = 0;
-    bool inner = false; /* nothing but numbers since the last '[' */
-    for (size_t i = 0; i < n; i++) {
+    bool inner = false; /* no list has ended since the last '[' */
+    for (size_t i = *at; i < n; i++) {
         if (s[i] == '[') {
             open = i + 1;
             inner = true;
-        } else if (s[i] == ']') {
-            if (inner && k-- == 0) {
-                *from = open;
-                *to = i;
-                return true;
-            }
-            inner = false;
+        } else if (s[i] == ']' && inner) {
+            *from = open;
+            *to = i;
+            *at = i + 1;
+            return true;
         }
     }
+    *at = n;
     return false;
 }
 
@@ -241,6 +240,7 @@ void ms_push_named_outputs(ms_reader *r, uint32_t node, const char *types, size_
     static const char mark[] = "DT_TENSOR[";
     const char *end = types + n_types;
     const char *at = types;
+    size_t at_shape = 0;
     for (size_t k = 0; k < SHAPES_MAX; k++) {
         at = memmem(at, (size_t)(end - at), mark, sizeof mark - 1);
         if (!at) {
@@ -253,7 +253,7 @@ void ms_push_named_outputs(ms_reader *r, uint32_t node, const char *types, size_
         size_t to = 0;
         uint64_t bytes = 0;
         strbuf_clear(&r->text);
-        if (find_shape(shapes, n_shapes, k, &from, &to)) {
+        if (next_shape(shapes, n_shapes, &at_shape, &from, &to)) {
             bytes = put_shape(shapes + from, to - from, type, &r->text);
         } else {
             strbuf_puts(&r->text, type.name ? type.name : "tensor");

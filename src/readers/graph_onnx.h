@@ -16,6 +16,7 @@
 enum {
     ONNX_DEPTH_MAX = 200,            /* bodies and calls inside one another */
     ONNX_CLONED_NODES_MAX = 1000000, /* nodes of functions, over all calls */
+    ONNX_CLONED_BYTES_MAX = 1 << 29, /* of their messages, read again with each call */
     ONNX_PATH_DEPTH_MAX = 64
 };
 
@@ -110,7 +111,7 @@ typedef struct onnx_reader {
     uint32_t last_base, last_depth;
     size_t last_end[ONNX_PATH_DEPTH_MAX];
     uint32_t last_scope[ONNX_PATH_DEPTH_MAX];
-    uint64_t n_cloned;
+    uint64_t n_cloned, cloned_bytes;
     uint32_t n_open_calls; /* frames of functions that have begun */
     bool is_cut;           /* the input's end was counted */
 } onnx_reader;

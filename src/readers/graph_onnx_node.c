@@ -267,7 +267,8 @@ static void push_call(onnx_reader *r, const onnx_frame *frame, const onnx_node *
                   "functions that call themselves");
         return;
     }
-    if (r->n_cloned >= ONNX_CLONED_NODES_MAX) {
+    r->cloned_bytes += called->message.size;
+    if (r->n_cloned >= ONNX_CLONED_NODES_MAX || r->cloned_bytes > ONNX_CLONED_BYTES_MAX) {
         diag_lose(r->in->diag, MAREY_LOSS_LIMIT, r->in->file, node->message.offset, 1,
                   "calls beyond a million nodes of functions");
         return;

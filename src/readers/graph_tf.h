@@ -14,7 +14,13 @@
 #include "readers/graph_dtype.h"
 #include "readers/graph_formats.h"
 
-enum { TF_DEPTH_MAX = 200, TF_CLONED_NODES_MAX = 1000000, TF_SCOPE_DEPTH = 64 };
+enum {
+    TF_DEPTH_MAX = 200,
+    TF_CLONED_NODES_MAX = 1000000, /* nodes of functions, over all calls */
+    TF_CLONED_BYTES_MAX = 1 << 29, /* of their messages, read again with each call */
+    TF_BRANCHES_MAX = 256,         /* functions that one attribute names */
+    TF_SCOPE_DEPTH = 64
+};
 
 typedef struct tf_span {
     const char *s;
@@ -71,7 +77,9 @@ typedef struct tf_reader {
     pb_field *inputs;
     size_t n_attrs, cap_attrs, n_inputs, cap_inputs;
     strbuf text;
-    uint64_t n_cloned, n_frames;
+    uint64_t n_cloned, cloned_bytes;
+    uint64_t *types; /* of the node's outputs, where a list of them is stated */
+    size_t n_types, cap_types;
     bool is_cut; /* the input's end was counted */
 } tf_reader;
 

@@ -1,6 +1,7 @@
 /* TensorFlow: attributes as text, and what they say of a node's outputs. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "readers/graph_tf.h"
 
 enum { LIST_MAX = 64 };
@@ -200,8 +201,8 @@ tf_span tf_attr_function(const tf_reader *r, const pb_field *value, size_t k)
 
 /* ---- outputs ---- */
 
-/* The k-th element of field `number` of a list, or the single value of the attribute. */
-static bool list_field(const tf_reader *r, const pb_field *value, uint32_t number, size_t k, pb_field *out)
+/* The types that a list states (field 6), or that a single value is. */
+static void list_types(tf_reader *r, const pb_field *value)
 {
     pb_reader at;
     pb_field f;
@@ -209,26 +210,14 @@ static bool list_field(const tf_reader *r, const pb_field *value, uint32_t numbe
     while (pb_next(&at, &f)) {
         pb_reader in;
         pb_field g;
-        size_t i = 0;
         pb_enter(&in, &at, &f);
         while (f.number == 1 && pb_next(&in, &g)) {
             uint64_t v = 0;
-            if (g.number != number) {
-                continue;
-            }
-            if (number == 7 && i++ == k) {
-                *out = g;
-                return g.wire == PB_BYTES;
-            }
-            for (size_t p = 0; number == 6 && pb_packed(&g, &p, &v); i++) {
-                if (i == k) {
-                    *out = (pb_field){.number = 6, .value = v};
-                    return true;
-                }
+            for (size_t p = 0; g.number == 6 && pb_packed(&g, &p, &v);) {
+                VEC_PUSH(r->types, r->n_types, r->cap_types, v);
             }
         }
     }
-    return false;
 }
 
 static bool attr_type(const tf_reader *r, const char *key, uint64_t *type)
@@ -249,23 +238,15 @@ static bool is_one_of(tf_span s, const char *const *list)
     return false;
 }
 
-/* The element type of output k. "T" is that of the inputs, and mostly of the outputs, too. */
-static graph_dtype output_type(const tf_reader *r, size_t k)
+/* The element type of all outputs, where none is stated for each: "T" is that of the inputs, and mostly theirs. */
+static graph_dtype common_type(const tf_reader *r)
 {
-    static const char *const lists[] = {"Tout", "output_types", "component_types", "output_dtypes", "dtypes", NULL};
     static const char *const plain[] = {"DstT", "dtype", "out_type", "output_type", "T", NULL};
     static const char *const tests[] = {"Equal",      "NotEqual",   "Less",     "LessEqual", "Greater", "GreaterEqual",
                                         "LogicalAnd", "LogicalNot", "IsFinite", "LogicalOr", "IsNan",   "Any",
                                         "All",        "InTopK",     "IsInf",    "LoopCond",  NULL};
     static const char *const shapes[] = {"Shape", "Size", "Rank", "ShapeN", NULL};
-    pb_field f;
     uint64_t type = 0;
-    for (const char *const *key = lists; *key; key++) {
-        const pb_field *value = tf_find_attr(r, *key);
-        if (value && list_field(r, value, 6, k, &f)) {
-            return graph_dtype_tensorflow(f.value);
-        }
-    }
     if (is_one_of(r->op, tests)) {
         return graph_dtype_tensorflow(10);
     }
@@ -280,8 +261,25 @@ static graph_dtype output_type(const tf_reader *r, size_t k)
     return (graph_dtype){NULL, 0};
 }
 
+static void find_types(tf_reader *r)
+{
+    static const char *const lists[] = {"Tout", "output_types", "component_types", "output_dtypes", "dtypes", NULL};
+    r->n_types = 0;
+    for (const char *const *key = lists; *key && !r->n_types; key++) {
+        const pb_field *value = tf_find_attr(r, *key);
+        if (value) {
+            list_types(r, value);
+        }
+    }
+}
+
+static graph_dtype output_type(const tf_reader *r, size_t k, graph_dtype common)
+{
+    return k < r->n_types ? graph_dtype_tensorflow(r->types[k]) : common;
+}
+
 /* Where no shapes were inferred: those that a placeholder, a variable or a constant has by itself. */
-static uint64_t own_shape(tf_reader *r)
+static uint64_t own_shape(tf_reader *r, graph_dtype type)
 {
     const pb_field *value = tf_find_attr(r, "value");
     pb_field f = value ? member(&r->wire, value, 8) : (pb_field){0};
@@ -290,7 +288,6 @@ static uint64_t own_shape(tf_reader *r)
     }
     value = tf_find_attr(r, "shape");
     f = value ? member(&r->wire, value, 7) : (pb_field){0};
-    graph_dtype type = output_type(r, 0);
     if (f.number == 7 && f.wire == PB_BYTES && !tf_is(r->op, "Reshape")) {
         return put_shape(&r->wire, &f, type, &r->text);
     }
@@ -298,22 +295,40 @@ static uint64_t own_shape(tf_reader *r)
     return 0;
 }
 
+/* Shapes of the list, one output each. @return how many */
+static size_t push_shapes(tf_reader *r, const pb_field *shapes, uint32_t node, graph_dtype common)
+{
+    pb_reader at;
+    pb_field f;
+    size_t k = 0;
+    pb_enter(&at, &r->wire, shapes);
+    while (pb_next(&at, &f)) {
+        pb_reader in;
+        pb_field g;
+        pb_enter(&in, &at, &f);
+        while (f.number == 1 && pb_next(&in, &g)) {
+            if (g.number == 7 && g.wire == PB_BYTES) {
+                strbuf_clear(&r->text);
+                uint64_t bytes = put_shape(&in, &g, output_type(r, k++, common), &r->text);
+                graph_builder_output(r->b, node, strbuf_str(&r->text), r->text.n, bytes);
+            }
+        }
+    }
+    return k;
+}
+
 void tf_push_outputs(tf_reader *r, uint32_t node)
 {
     const pb_field *shapes = tf_find_attr(r, "_output_shapes");
-    pb_field f;
-    size_t k = 0;
-    for (; shapes && list_field(r, shapes, 7, k, &f); k++) {
-        strbuf_clear(&r->text);
-        uint64_t bytes = put_shape(&r->wire, &f, output_type(r, k), &r->text);
-        graph_builder_output(r->b, node, strbuf_str(&r->text), r->text.n, bytes);
+    find_types(r);
+    graph_dtype common = common_type(r);
+    if (shapes && push_shapes(r, shapes, node, common)) {
+        return;
     }
-    if (!k) {
-        strbuf_clear(&r->text);
-        uint64_t bytes = own_shape(r);
-        if (r->text.n) {
-            graph_builder_output(r->b, node, strbuf_str(&r->text), r->text.n, bytes);
-        }
+    strbuf_clear(&r->text);
+    uint64_t bytes = own_shape(r, output_type(r, 0, common));
+    if (r->text.n) {
+        graph_builder_output(r->b, node, strbuf_str(&r->text), r->text.n, bytes);
     }
 }
 

@@ -321,6 +321,10 @@ static void push_calls(tf_reader *r, const tf_call *caller, uint32_t id, uint32_
     for (size_t i = 0; i < r->n_attrs && !by_op; i++) {
         tf_span name;
         for (size_t k = 0; (name = tf_attr_function(r, &r->attrs[i].value, k)).n; k++) {
+            if (k == TF_BRANCHES_MAX) {
+                tf_lose(r, MAREY_LOSS_LIMIT, offset, "functions named by one attribute");
+                break;
+            }
             if (intern_find(&r->function_names, name.s, name.n, &function) && may_call(r, caller, function, offset)) {
                 tf_span none = {"", 0};
                 push_call(r, caller, function, id, scope, tf_is(r->attrs[i].key, "f") ? none : r->attrs[i].key,
@@ -515,7 +519,9 @@ static marey_status read_calls(tf_reader *r)
     marey_status status = MAREY_OK;
     while (r->n_calls && status == MAREY_OK) {
         tf_call call = r->calls[--r->n_calls];
-        if (r->n_cloned >= TF_CLONED_NODES_MAX && call.is_function) {
+        r->cloned_bytes += call.is_function ? call.message.size : 0;
+        bool enough = r->n_cloned >= TF_CLONED_NODES_MAX || r->cloned_bytes > TF_CLONED_BYTES_MAX;
+        if (enough && call.is_function) {
             tf_lose(r, MAREY_LOSS_LIMIT, call.message.offset, "calls beyond a million nodes of functions");
             r->n_args = call.first_arg;
             continue;
@@ -560,5 +566,6 @@ void tf_deinit(tf_reader *r)
     free(r->ids);
     free(r->attrs);
     free(r->inputs);
+    free(r->types);
     strbuf_deinit(&r->text);
 }
