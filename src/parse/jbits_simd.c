@@ -15,6 +15,14 @@ static inline uint64_t prefix_xor(uint64_t x)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+/* Text in memory comes faster when it is asked for early: the processor's own look-ahead ends with each page. Behind
+ * the text nothing is there to be fetched, which does no harm. */
+static inline void fetch_ahead(const uint8_t *text)
+{
+    enum { DISTANCE = 4096 };
+    _mm_prefetch((const char *)((uintptr_t)text + DISTANCE), _MM_HINT_T0);
+}
+
 /* Masks of one 64-byte block. `lower`: bit 5 of the byte is set, which tells {} from []. */
 typedef struct masks {
     uint64_t quotes, backslashes, closers, lower, colons, commas;
@@ -39,6 +47,7 @@ static inline void masks_128(const uint8_t *text, unsigned shift, masks *m)
 static void sse2(const uint8_t *text, size_t n_blocks, jbits_state *state, jblock *out)
 {
     for (size_t i = 0; i < n_blocks; i++, text += 64) {
+        fetch_ahead(text);
         masks m = {0};
         masks_128(text, 0, &m);
         masks_128(text + 16, 16, &m);
@@ -78,6 +87,7 @@ AVX2 static inline uint64_t prefix_xor_clmul(uint64_t x)
 AVX2 static void avx2(const uint8_t *text, size_t n_blocks, jbits_state *state, jblock *out)
 {
     for (size_t i = 0; i < n_blocks; i++, text += 64) {
+        fetch_ahead(text);
         masks m = {0};
         masks_256(text, 0, &m);
         masks_256(text + 32, 32, &m);
@@ -101,6 +111,7 @@ AVX512 static void avx512(const uint8_t *text, size_t n_blocks, jbits_state *sta
 {
     const __m512i fold = _mm512_set1_epi8(0x20);
     for (size_t i = 0; i < n_blocks; i++, text += 64) {
+        fetch_ahead(text);
         __m512i v = _mm512_loadu_si512((const void *)text);
         __m512i folded = _mm512_or_si512(v, fold);
         uint64_t closers = _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('{')) |
