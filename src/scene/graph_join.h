@@ -1,7 +1,8 @@
 /*
  * A graph and a run: which events are which operator. Three ways, the surest first:
  *
- *   number   the event's External id is the node's number (rf_id of an ExecutionTrace)
+ *   number   a number of the event (Record function id, External id, Kineto's index) is the node's (rf_id of an
+ *            ExecutionTrace), and both have one name; on ranks where at least half of the nodes are found so
  *   name     the event's name is the node's, or its HLO op_name is
  *   scope    the same after normalising: lower case, separators alike, numbers of instances ("-op123") kept, what
  *            profilers put before the scope ("Default/") and behind it dropped

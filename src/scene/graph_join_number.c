@@ -9,13 +9,20 @@
 
 #define JOIN_MAX_ARGS UINT64_C(4000000)
 
-/* An event with a number that a node has. */
+/* Where profilers write the number. Kineto's own index counts from one. */
+enum { NUMBER_FIELDS = 3, NUMBER_WAYS = 5 };
+static const char *const fields[NUMBER_FIELDS] = {"\"Record function id\"", "\"External id\"", "\"Ev Idx\""};
+static const struct {
+    uint8_t field;
+    int8_t shift; /* from the event's number to the node's */
+} ways[NUMBER_WAYS] = {{0, 0}, {1, 0}, {2, -1}, {1, -1}, {2, 0}};
+
+/* A host event that bears a number. */
 typedef struct numbered {
     uint64_t row;
     int64_t start_ns, end_ns;
-    uint32_t node, rank, thread;
-    bool is_named; /* its name is the node's, too */
-    bool is_host;
+    int64_t ids[NUMBER_FIELDS]; /* -1: none */
+    uint32_t node, rank, thread, name;
 } numbered;
 
 typedef struct numbers {
@@ -23,17 +30,16 @@ typedef struct numbers {
     map64 by_key;
     numbered *items;
     size_t n, cap;
-    uint32_t *nodes; /* of the block that is read: per event, GRAPH_NONE: none */
+    int64_t (*ids)[NUMBER_FIELDS]; /* of the events of the block that is read */
 } numbers;
 
-/* The number behind "External id" or "Record function id" in the event's arguments; -1: none. */
-static int64_t external_id(const char *s)
+static int64_t number_behind(const char *s, const char *field)
 {
-    const char *at = strstr(s, "\"External id\"");
-    at = at ? at + 13 : (at = strstr(s, "\"Record function id\"")) ? at + 20 : NULL;
+    const char *at = strstr(s, field);
     if (!at) {
         return -1;
     }
+    at += strlen(field);
     at += strspn(at, " :\"");
     char *end = NULL;
     long long v = strtoll(at, &end, 10);
@@ -43,10 +49,8 @@ static int64_t external_id(const char *s)
 static bool take_number(void *ctx, uint32_t index, const char *text, size_t n)
 {
     numbers *k = ctx;
-    int64_t id = n > 0 && index < BLOCK_EVENTS ? external_id(text) : -1;
-    const uint64_t *place = id > 0 ? map64_get(&k->by_key, (uint64_t)id) : NULL;
-    if (place) {
-        k->nodes[index] = (uint32_t)(*place - 1);
+    for (int f = 0; n > 0 && index < BLOCK_EVENTS && f < NUMBER_FIELDS; f++) {
+        k->ids[index][f] = number_behind(text, fields[f]);
     }
     return true;
 }
@@ -54,20 +58,19 @@ static bool take_number(void *ctx, uint32_t index, const char *text, size_t n)
 static void take_events(numbers *k, const store_block_info *b, const store_columns *c)
 {
     const trace_model *m = store_model(k->w->file);
-    const graph *g = k->w->g;
     for (uint32_t t = 0; t < b->n_tracks; t++) {
         const trace_lane *lane = &m->lanes[m->tracks[b->tracks[t]].lane];
-        for (uint32_t i = b->offsets[t]; i < b->offsets[t + 1] && i < c->n; i++) {
-            uint32_t node = k->nodes[i];
-            if (node == GRAPH_NONE) {
-                continue;
+        for (uint32_t i = b->offsets[t]; i < b->offsets[t + 1] && i < c->n && !kind_is_device(lane->kind); i++) {
+            const int64_t *id = k->ids[i];
+            if (id[0] >= 0 || id[1] >= 0 || id[2] >= 0) {
+                numbered e = {.row = b->first_row + i, .start_ns = c->start_ns[i], .node = GRAPH_NONE};
+                e.end_ns = c->start_ns[i] + c->dur_ns[i];
+                memcpy(e.ids, id, sizeof e.ids);
+                e.rank = lane->rank;
+                e.thread = lane->thread;
+                e.name = c->name[i];
+                VEC_PUSH(k->items, k->n, k->cap, e);
             }
-            const char *name = c->name[i] < m->n_names ? m->names[c->name[i]].text : "";
-            numbered e = {b->first_row + i, c->start_ns[i], c->start_ns[i] + c->dur_ns[i], node, lane->rank,
-                          lane->thread,     false,          !kind_is_device(lane->kind)};
-            e.is_named = strcmp(name, graph_string(g, g->node_name[node])) == 0 ||
-                         strcmp(name, graph_string(g, g->node_op[node])) == 0;
-            VEC_PUSH(k->items, k->n, k->cap, e);
         }
     }
 }
@@ -77,46 +80,61 @@ static void read_numbers(numbers *k)
     store_file *f = k->w->file;
     uint64_t left = JOIN_MAX_ARGS;
     store_columns c = {0};
-    k->nodes = mem_alloc(BLOCK_EVENTS * sizeof *k->nodes);
+    k->ids = mem_alloc(BLOCK_EVENTS * sizeof *k->ids);
     for (size_t b = 0; b < store_n_blocks(f) && !is_cancelled(k->w->cancel); b++) {
         store_block_info info = store_block(f, (uint32_t)b);
         if (store_group_at(f, info.group).kind != GROUP_EVENTS || info.n > left || info.is_damaged) {
             continue;
         }
         left -= info.n;
-        memset(k->nodes, 0xFF, BLOCK_EVENTS * sizeof *k->nodes);
+        memset(k->ids, 0xFF, BLOCK_EVENTS * sizeof *k->ids);
         if (store_read_block_args(f, (uint32_t)b, take_number, k, NULL) == MAREY_OK &&
             store_read_block(f, (uint32_t)b, COL_START | COL_DUR | COL_NAME, &c, NULL) == MAREY_OK) {
             take_events(k, &info, &c);
         }
     }
     store_columns_free(&c);
-    free(k->nodes);
+    free(k->ids);
 }
 
-/* Numbers are each rank's own. A graph was recorded on one: ranks whose events bear other names are not meant. And an
- * event whose name differs is launched by the operator at most; that is found by time. */
-static void keep_matching(numbers *k)
+/* The node that the event means by one way of counting: of the same name, or it is another one. */
+static uint32_t node_by(const numbers *k, const numbered *e, int way)
+{
+    const trace_model *m = store_model(k->w->file);
+    int64_t id = e->ids[ways[way].field];
+    const uint64_t *place = id >= 0 ? map64_get(&k->by_key, (uint64_t)(id + ways[way].shift)) : NULL;
+    uint32_t node = place ? (uint32_t)(*place - 1) : GRAPH_NONE;
+    const char *name = e->name < m->n_names ? m->names[e->name].text : "";
+    bool same = place && strcmp(name, graph_string(k->w->g, k->w->g->node_name[node])) == 0;
+    return same ? node : GRAPH_NONE;
+}
+
+/* Each rank counts for itself. By the way that finds most of its numbered events under the names of their nodes; a rank
+ * of which no way finds a half did something else than was recorded. Ranks that run the same program agree. */
+static void choose_nodes(numbers *k)
 {
     size_t n_ranks = store_model(k->w->file)->n_ranks;
-    uint32_t *named = mem_calloc(n_ranks + 1, sizeof *named);
-    uint32_t *host = mem_calloc(n_ranks + 1, sizeof *host);
+    uint32_t(*found)[NUMBER_WAYS] = mem_calloc(n_ranks + 1, sizeof *found);
     for (size_t i = 0; i < k->n; i++) {
-        if (k->items[i].rank < n_ranks && k->items[i].is_host) {
-            host[k->items[i].rank]++;
-            named[k->items[i].rank] += k->items[i].is_named;
+        for (int w = 0; w < NUMBER_WAYS && k->items[i].rank < n_ranks; w++) {
+            found[k->items[i].rank][w] += node_by(k, &k->items[i], w) != GRAPH_NONE;
         }
     }
     size_t n = 0;
     for (size_t i = 0; i < k->n; i++) {
-        uint32_t r = k->items[i].rank;
-        if (r < n_ranks && 2 * named[r] > host[r] && k->items[i].is_named && k->items[i].is_host) {
+        uint32_t rank = k->items[i].rank;
+        int best = 0;
+        for (int w = 1; w < NUMBER_WAYS && rank < n_ranks; w++) {
+            best = found[rank][w] > found[rank][best] ? w : best;
+        }
+        bool fits = rank < n_ranks && 2 * (uint64_t)found[rank][best] > k->by_key.n;
+        k->items[i].node = fits ? node_by(k, &k->items[i], best) : GRAPH_NONE;
+        if (k->items[i].node != GRAPH_NONE) {
             k->items[n++] = k->items[i];
         }
     }
     k->n = n;
-    free(named);
-    free(host);
+    free(found);
 }
 
 /* ------------------------------------------------------------------ what they launched */
@@ -239,7 +257,7 @@ void graph_join_numbers(joining *w)
     }
     if (k.by_key.n > 0) {
         read_numbers(&k);
-        keep_matching(&k);
+        choose_nodes(&k);
         if (k.n > 0) {
             qsort(k.items, k.n, sizeof *k.items, by_thread_and_start);
             add_launched(&k);

@@ -89,7 +89,8 @@ static void first_picture(void **state)
                    v->n_drawn + v->n_bundled + v->n_stubbed + v->n_folded, v->n_drawn, v->n_bundled, v->n_stubbed,
                    v->n_folded);
     assert_true(shows(&k, account));
-    assert_true(shows(&k, "\xC3\x97" "8"));
+    assert_true(shows(&k, "\xC3\x97"
+                          "8"));
     assert_true(k.g.frame.graph.zoom > 0);
     take_down(&k);
 }
@@ -346,7 +347,8 @@ static void other_plan(void **state)
     settle(&k);
     assert_int_equal(view_of(&k)->selected, named(&k, "head/logits"));
     assert_int_not_equal(item_of(&k, view_of(&k)->selected), GRAPH_NONE);
-    assert_false(shows(&k, "\xC3\x97" "8"));
+    assert_false(shows(&k, "\xC3\x97"
+                           "8"));
     k.g.view.graph.steps_off = 0;
     settle(&k);
     assert_int_equal(view_of(&k)->selected, named(&k, "head/logits"));
@@ -356,9 +358,9 @@ static void other_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_picture),    cmocka_unit_test(toggled_twice), cmocka_unit_test(anchored_passage),
-        cmocka_unit_test(members),          cmocka_unit_test(clicks),        cmocka_unit_test(hidden_is_opened),
-        cmocka_unit_test(bounded),          cmocka_unit_test(linked),        cmocka_unit_test(walked),
+        cmocka_unit_test(first_picture), cmocka_unit_test(toggled_twice), cmocka_unit_test(anchored_passage),
+        cmocka_unit_test(members),       cmocka_unit_test(clicks),        cmocka_unit_test(hidden_is_opened),
+        cmocka_unit_test(bounded),       cmocka_unit_test(linked),        cmocka_unit_test(walked),
         cmocka_unit_test(other_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
