@@ -23,10 +23,11 @@ void arrivals_update(arrivals *a, const struct diagnosis *g)
     for (size_t i = 0; g && i < g->n_instances; i++) {
         const comm_event *e = first_of(g, i);
         arrival_run *last = a->n > 0 ? &a->runs[a->n - 1] : NULL;
-        if (last && last->group == e->group && last->what == e->what) {
+        bool same = last && last->group == e->group && last->peers == e->peers && last->what == e->what;
+        if (same) {
             last->end = i + 1;
         } else {
-            arrival_run fresh = {e->group, e->what, i, i + 1};
+            arrival_run fresh = {e->group, e->peers, e->what, i, i + 1};
             VEC_PUSH(a->runs, a->n, a->cap, fresh);
         }
     }
@@ -74,12 +75,28 @@ static const coll_instance *find_in(const diagnosis *g, const arrival_run *run, 
     return NULL;
 }
 
+/* Instances are sorted by communicator first (comm_match). */
+static size_t first_run(const arrivals *a, uint32_t group)
+{
+    size_t low = 0;
+    size_t high = a->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->runs[middle].group < group) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 bool arrivals_latest(const scene *s, const arrivals *a, uint32_t rank, int64_t start_ns, uint32_t group,
                      int64_t *latest_ns)
 {
     const coll_instance *c = NULL;
-    for (size_t i = 0; i < a->n && !c; i++) {
-        c = a->runs[i].group == group ? find_in(a->g, &a->runs[i], rank, start_ns) : NULL;
+    for (size_t i = first_run(a, group); i < a->n && a->runs[i].group == group && !c; i++) {
+        c = find_in(a->g, &a->runs[i], rank, start_ns);
     }
     if (!c) {
         return false;

@@ -9,8 +9,8 @@ struct diagnosis;
 
 /* Instances of one communicator and operation stand together, in the order of their numbers. */
 typedef struct arrival_run {
-    uint32_t group, what;
-    size_t first, end; /* into diagnosis.instances */
+    uint32_t group, peers, what; /* as in comm_event */
+    size_t first, end;           /* into diagnosis.instances */
 } arrival_run;
 
 typedef struct arrivals {

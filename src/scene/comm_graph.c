@@ -116,7 +116,8 @@ static void place_block(scene *s, const comm_units *u, const graph_plan *p, uint
         column = row % 2 == 1 ? p->member_columns - 1 - column : column; /* as the ox ploughs: neighbours stay close */
         nodes[i].x = x + p->pitch * ((float)column + 0.5F);
         nodes[i].y = y + title + p->pitch_y * ((float)row + 0.5F);
-        nodes[i].radius = p->pitch * (float)(0.15 + 0.19 * radius_share(u, &u->items[i]));
+        float least = fminf(px(s, 9), 0.26F * p->pitch); /* with room for a number */
+        nodes[i].radius = fmaxf(p->pitch * (float)(0.15 + 0.19 * radius_share(u, &u->items[i])), least);
     }
 }
 
