@@ -8,8 +8,52 @@
 
 enum { RECENT = 4096 };
 
+static uint64_t load8(const char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static uint64_t load4(const char *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    __uint128_t p = (__uint128_t)a * b;
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* As hash_bytes(), seeded as well, but with loads of fixed size only: the last overlaps the one before. */
+static uint32_t hash_name(const text_table *t, const char *s, size_t n)
+{
+    uint64_t h = t->seed ^ (n * 0x9e3779b97f4a7c15U), a, b;
+    for (; n > 16; s += 16, n -= 16) {
+        h = fold(load8(s) ^ 0xa0761d6478bd642fU, load8(s + 8) ^ h);
+    }
+    if (n >= 8) {
+        a = load8(s);
+        b = load8(s + n - 8);
+    } else if (n >= 4) {
+        a = load4(s);
+        b = load4(s + n - 4);
+    } else {
+        a = n > 0 ? (unsigned char)s[0] : 0;
+        b = n > 1 ? (uint64_t)(unsigned char)s[1] << 8 | (unsigned char)s[n - 1] : 0;
+    }
+    h = fold(a ^ 0xe7037ed1a0b428dbU, b ^ h);
+    return (uint32_t)(h ^ (h >> 32));
+}
+
 static void grow(text_table *t)
 {
+    if (t->cap == 0) {
+        t->seed = hash_bytes("seed", 4); /* of the process */
+    }
     size_t cap = t->cap ? t->cap * 4 : 1024;
     text_slot *slots = mem_alloc_large(cap * sizeof *slots); /* looked up all over the place */
     memset(slots, 0, cap * sizeof *slots);
@@ -46,7 +90,7 @@ uint32_t text_table_put(text_table *t, const char *s, size_t n, bool *is_new)
     if (t->n * 2 >= t->cap) {
         grow(t);
     }
-    uint32_t hash = (uint32_t)hash_bytes(s, n);
+    uint32_t hash = hash_name(t, s, n);
     size_t i = hash & (t->cap - 1);
     for (; t->slots[i].id; i = (i + 1) & (t->cap - 1)) {
         if (t->slots[i].hash != hash) {
