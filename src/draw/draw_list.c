@@ -138,6 +138,21 @@ void draw_add_band(draw_list *l, draw_layer layer, draw_band band)
     VEC_PUSH(l->bands, l->n_bands, l->cap_bands, band);
 }
 
+void draw_reserve_cells(draw_list *l, size_t n)
+{
+    size_t wanted = l->n_cells + n + 1;
+    if (wanted > l->cap_cells) {
+        size_t cap = wanted + wanted / 8; /* the next frame needs about as many */
+        draw_cell *cells = mem_alloc_large(cap * sizeof *cells);
+        if (l->n_cells > 0) {
+            memcpy(cells, l->cells, l->n_cells * sizeof *cells);
+        }
+        free(l->cells);
+        l->cells = cells;
+        l->cap_cells = cap;
+    }
+}
+
 uint32_t draw_reserve_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height)
 {
     MAREY_ASSERT(n <= UINT32_MAX - l->n_cells);

@@ -171,7 +171,10 @@ void draw_add_band(draw_list *l, draw_layer layer, draw_band band);
 /** Reserve a strip of `n` cells at `r` (r.w is set to n). @return its cells, EMPTY, to be filled before the next call
  */
 draw_cell *draw_add_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height);
-/** The same, but the cells are not cleared. @return the place of the first one in `cells`, which further pushes move */
+/** Make room for so many more cells at once, where they are many. */
+void draw_reserve_cells(draw_list *l, size_t n);
+/** The same as draw_add_strip(), but the cells are not cleared. @return the place of the first one in `cells`, which
+ * further pushes move */
 uint32_t draw_reserve_strip(draw_list *l, draw_layer layer, rect r, size_t n, bool full_height);
 /** Used by the text room: append a shaped run. Glyphs are copied. */
 void draw_add_run(draw_list *l, draw_layer layer, draw_run run, const draw_glyph *glyphs, const char *text,

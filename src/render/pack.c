@@ -282,7 +282,17 @@ static pack_pixels *area_for(pack *p, pack_box box)
 /* `n` more rows of texels. */
 static uint32_t *push_pixel_rows(pack *p, size_t n)
 {
-    VEC_RESERVE(p->pixels, p->cap_pixels, (p->n_pixel_rows + n) * p->pixel_columns);
+    size_t wanted = (p->n_pixel_rows + n) * p->pixel_columns;
+    if (wanted > p->cap_pixels) {
+        size_t cap = 2 * wanted;
+        uint32_t *pixels = mem_alloc_large(cap * sizeof *pixels);
+        if (p->n_pixel_rows > 0) {
+            memcpy(pixels, p->pixels, p->n_pixel_rows * p->pixel_columns * sizeof *pixels);
+        }
+        free(p->pixels);
+        p->pixels = pixels;
+        p->cap_pixels = cap;
+    }
     p->n_pixel_rows += n;
     return p->pixels + (p->n_pixel_rows - n) * p->pixel_columns;
 }

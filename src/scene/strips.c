@@ -244,6 +244,19 @@ static void flag_selected(scene *s, draw_cell *cells, const row_raster *r)
     }
 }
 
+/* At most, in all strips. */
+static size_t cells_of(const scene *s, const planned_row *rows, size_t n)
+{
+    size_t strips = 0;
+    double line = -1; /* that thin rows share */
+    for (size_t i = 0; i < n; i++) {
+        double y = floor(rows[i].row->y - s->scroll);
+        strips += rows[i].row->kind == ROW_GROUP ? 3 : !rows[i].is_thin || y != line;
+        line = y;
+    }
+    return strips * s->src.grid.n;
+}
+
 void draw_rows(scene *s)
 {
     enum { LEAST_FOR_THREADS = 64 };
@@ -252,6 +265,7 @@ void draw_rows(scene *s)
     memset(s->row_cells, 0xFF, n * sizeof *s->row_cells);
     const planned_row *rows = plan_rows(s, n);
     fill_list l = {.items = arena_alloc(&s->scratch, 3 * n * sizeof *l.items + 1), .y = -1};
+    draw_reserve_cells(s->l, cells_of(s, rows, n));
     draw_push_clip(s->l, s->m.plot);
     for (size_t i = 0; i < n; i++) {
         if (rows[i].row->kind == ROW_COUNTER) {
