@@ -4,10 +4,10 @@
  * deletes: a node that is not an element of its own is *folded* into one, and every edge stays countable.
  *
  * Steps, in this order, each with its switch (graph-view 1 to 4; Pan et al. 2022, arXiv 2212.10774):
- *  parameters   parameters, constants and inputs without producers go into each of their consumers
+ *  parameters   parameters, constants and inputs without producers (or with such alone) go into each of their consumers
  *  bookkeeping  operators that compute nothing (GRAPH_CLASS_BOOKKEEPING) are contracted into their one producer or
  *               their one consumer, only where they have at most one input or at most one output: never k x m edges
- *  chains       a scope whose only child is a scope becomes one element with it: "a/b"
+ *  chains       a scope whose only child is a scope, or one operator, becomes one element with it: "a/b"
  *  cycles       of the quotient graph of each module: re-entry splitting into at most 3 convex parts ("part 1 of 2"),
  *               then weighted feedback arcs by Eades, Lin, Smyth; marked, never deleted
  *  prune        edges between different top-level modules end in port stubs, hubs by degree and span likewise, bridges
