@@ -324,6 +324,35 @@ static void show_steps(panels *p, const scene_graph *g)
     }
 }
 
+static void measure_words(graph_colour c, double v, char *out, size_t cap)
+{
+    if (c == COLOUR_TIME) {
+        time_format((int64_t)v, out, cap);
+    } else if (c == COLOUR_MEMORY) {
+        bytes_format((uint64_t)v, out, cap);
+    } else {
+        (void)snprintf(out, cap, "%.3g FLOP", v);
+    }
+}
+
+/* What the colours of the ramp stand for; they go by the root. */
+static void show_ramp(panels *p, const scene_graph *g)
+{
+    const theme *t = theme_get(p->session->view.theme);
+    graph_colour c = (graph_colour)(p->session->view.graph.colour % GRAPH_COLOURS);
+    char words[5][48];
+    ui_legend_item items[5];
+    if (g->most[c] <= 0) {
+        ui_paragraph(p->ui, "Nothing of it is known.", WIDTH_DP, TEXT_SMALL);
+        return;
+    }
+    for (int i = 0; i < 5; i++) {
+        measure_words(c, (double)g->most[c] * i * i / 16, words[i], sizeof words[i]);
+        items[i] = (ui_legend_item){words[i], t->heat[i]};
+    }
+    ui_legend(p->ui, "ramp", items, 5);
+}
+
 static void show_legend(panels *p, const scene_graph *g)
 {
     const theme *t = theme_get(p->session->view.theme);
@@ -343,6 +372,8 @@ static void show_legend(panels *p, const scene_graph *g)
     ui_section(p->ui, "Colours", by[p->session->view.graph.colour % GRAPH_COLOURS]);
     if (p->session->view.graph.colour == COLOUR_CLASS && n > 0) {
         ui_legend(p->ui, "classes", items, n);
+    } else if (p->session->view.graph.colour != COLOUR_CLASS) {
+        show_ramp(p, g);
     }
 }
 

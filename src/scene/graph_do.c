@@ -122,57 +122,6 @@ void scene_graph_select_node(scene *s, uint32_t node)
     }
 }
 
-bool scene_graph_select_event(scene *s, uint64_t row)
-{
-    graph_view *g = s->graph;
-    const graph_join *j = g && g->now ? graph_work_join(g->work) : NULL;
-    store_event_info e;
-    if (!j || store_read_event(s->file, row, &e, NULL) != MAREY_OK) {
-        return false;
-    }
-    uint32_t node = graph_join_node(j, row, e.name);
-    uint32_t element = node < j->n_nodes ? g->now->of->plan->element_of[node] : GRAPH_NONE;
-    if (element == GRAPH_NONE) {
-        return false;
-    }
-    scene_graph_select(s, element, false);
-    return true;
-}
-
-uint64_t scene_graph_row(const scene *s)
-{
-    const graph_view *g = s->graph;
-    const graph_join *j = g && g->now ? graph_work_join(g->work) : NULL;
-    if (!j || g->selected == GRAPH_NONE) {
-        return UINT64_MAX;
-    }
-    const graph_plan *p = g->now->of->plan;
-    uint64_t row = UINT64_MAX;
-    int64_t longest = -1;
-    for (uint32_t node = 0; node < p->g->n_nodes; node++) {
-        const node_time *t = &j->times[node];
-        if (t->n == 0 || t->max_ns <= longest || p->element_of[node] == GRAPH_NONE) {
-            continue;
-        }
-        uint32_t e = p->element_of[node];
-        bool in =
-            e == g->selected || p->elements[g->selected].kind == ELEMENT_ROOT ||
-            (p->elements[g->selected].kind != ELEMENT_LEAF && plan_child_towards(p, g->selected, e) != GRAPH_NONE);
-        if (in) {
-            longest = t->max_ns;
-            row = t->max_row;
-        }
-    }
-    return row;
-}
-
-void scene_graph_linked(scene *s, uint64_t row)
-{
-    if (s->graph) {
-        s->graph->linked_row = row;
-    }
-}
-
 /* ------------------------------------------------------------------ names */
 
 static bool ends_with_path(const char *path, const char *name)

@@ -58,6 +58,7 @@ bool scene_graph_get(const scene *s, scene_graph *out)
     out->selected = g->selected;
     out->path_to = g->path_to;
     out->n_on_path = g->now->n_on_path;
+    memcpy(out->most, g->now->most, sizeof out->most);
     out->plan_serial = g->now->of->serial;
     out->is_due = g->is_changed || graph_work_is_due(g->work);
     return true;
@@ -384,7 +385,8 @@ static void draw_picture(scene *s, graph_view *g)
     draw_pop_clip(s->l);
 }
 
-void graph_draw(scene *s)
+/* Errors: ARG when what was to be chosen first does not exist. */
+marey_status graph_draw(scene *s)
 {
     s->src.n_wanted = 0;
     graph_prepare(s);
@@ -404,6 +406,7 @@ void graph_draw(scene *s)
         graph_tip_draw(s, g);
     }
     draw_help(s);
+    return g->is_failed ? MAREY_ARG : MAREY_OK;
 }
 
 void graph_view_free(graph_view **pg)
@@ -423,6 +426,7 @@ void graph_view_free(graph_view **pg)
     free(g->seen);
     free(g->areas);
     free(g->placed);
+    free(g->marks);
     free(g);
     *pg = NULL;
 }

@@ -41,6 +41,7 @@ typedef struct scene_graph {
     const graph_measure *measures; /* [plan.n_elements] */
     uint32_t selected;             /* element; GRAPH_NONE */
     uint32_t path_to;              /* likewise: the other end of the shown paths */
+    float most[GRAPH_COLOURS];     /* of what is shown: what the ramp of colours ends at */
     size_t n_on_path;              /* operators on them */
     uint64_t plan_serial;
     bool is_due; /* another picture is on its way */

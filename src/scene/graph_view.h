@@ -7,7 +7,7 @@
  *   graph_trees.c    children and lines of large modules as trees of boxes
  *   graph_collect.c  what of a picture a frame shows, and how finely             -> graph_seen
  *   graph_boxes.c, graph_lines.c, graph_stubs.c, graph_chrome.c, graph_minimap.c, graph_tip.c   draw list
- *   graph_frame.c    the frame; graph_do.c: keys and clicks
+ *   graph_frame.c    the frame; graph_do.c: keys and clicks; graph_link.c: to and from events of the run
  *
  * Lengths of the layout ("world") are design px at zoom 1; of the frame, device px.
  */
@@ -188,7 +188,10 @@ struct graph_view {
     uint32_t path_to;    /* element; GRAPH_NONE */
     bool wants_go;       /* the camera goes to what is selected once it is visible */
     uint64_t linked_row; /* the run's selected event that was followed last */
-    bool has_looked;     /* for what first.select names */
+    uint8_t *marks;      /* bits per element: what is chosen, and its counterparts */
+    uint32_t marks_of;   /* element */
+    uint64_t marks_plan;
+    bool has_looked; /* for what first.select names */
 
     /* of the last frame */
     graph_camera at;

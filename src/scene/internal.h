@@ -551,10 +551,12 @@ void comm_status(const scene *s, char *out, size_t cap);
 void comm_view_free(struct comm_view **v);
 
 /* graph_frame.c: the graph layout, likewise */
-void graph_draw(scene *s);
+marey_status graph_draw(scene *s);
 scene_pick graph_pick(const scene *s, double x, double y, scene_pick p);
 void graph_facts(const scene *s, char *out, size_t cap);
 void graph_status(const scene *s, char *left, size_t left_cap, char *middle, size_t middle_cap);
+/** Does the event belong to what is chosen in the graph? */
+bool graph_holds_event(scene *s, uint64_t row, uint32_t name);
 void graph_set_wake(scene *s);
 bool graph_settle(scene *s);
 void graph_view_free(struct graph_view **g);

@@ -95,7 +95,7 @@ void find_selected(scene *s)
     s->has_selected = store_read_event(s->file, s->v.selected_row, &s->selected, s->d) == MAREY_OK;
 }
 
-static void outline(scene *s, rect strip, int64_t start_ns, int64_t end_ns)
+static void outline(scene *s, rect strip, int64_t start_ns, int64_t end_ns, rgba c)
 {
     double x0 = x_of(s, (double)start_ns);
     double x1 = x_of(s, (double)end_ns);
@@ -111,7 +111,7 @@ static void outline(scene *s, rect strip, int64_t start_ns, int64_t end_ns)
     }
     float line = fmaxf(1, snap(1.5 * (double)s->m.s));
     rect r = {a - line, strip.y - line, b - a + 2 * line, strip.h + 2 * line};
-    draw_round(s->l, LAYER_MARKS, r, px(s, 2), (rgba){0, 0, 0, 0}, line, s->t->selection);
+    draw_round(s->l, LAYER_MARKS, r, px(s, 2), (rgba){0, 0, 0, 0}, line, c);
 }
 
 static bool row_shows(const scene *s, const scene_row *row, uint32_t track)
@@ -131,8 +131,14 @@ static void outline_instances(scene *s, const scene_row *row, rect strip)
 {
     const row_raster *r = raster_row(s, row);
     for (size_t i = 0; i < r->n_wide; i++) {
-        if (r->wide[i].key == s->selected_key && r->wide[i].key != 0 && r->wide[i].e.row != s->selected.row) {
-            outline(s, strip, r->wide[i].e.start_ns, r->wide[i].e.end_ns);
+        const ev *e = &r->wide[i].e;
+        if (e->row == s->selected.row) {
+            continue;
+        }
+        if (r->wide[i].key == s->selected_key && r->wide[i].key != 0) {
+            outline(s, strip, e->start_ns, e->end_ns, s->t->selection);
+        } else if (graph_holds_event(s, e->row, e->name)) { /* other members and occurrences of the operator */
+            outline(s, strip, e->start_ns, e->end_ns, s->t->accent);
         }
     }
 }
@@ -163,7 +169,7 @@ void draw_selection(scene *s)
         }
         rect strip = row_strip_rect(s, row);
         if (row_shows(s, row, s->selected.track)) {
-            outline(s, strip, s->selected.start_ns, s->selected.start_ns + s->selected.dur_ns);
+            outline(s, strip, s->selected.start_ns, s->selected.start_ns + s->selected.dur_ns, s->t->selection);
         }
         if (row->kind == ROW_RANK) {
             outline_instances(s, row, strip);

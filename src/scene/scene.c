@@ -165,10 +165,10 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
     cache_begin_frame(s->cache);
     if (s->v.layout == LAYOUT_GRAPH) {
         layout_frame(s);
-        graph_draw(s);
+        marey_status status = graph_draw(s);
         cache_end_frame(s->cache);
         *frame = s->frame;
-        return MAREY_OK;
+        return status;
     }
     heat_prepare(s);
     layout_frame(s);

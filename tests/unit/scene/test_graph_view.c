@@ -307,6 +307,17 @@ static void linked(void **state)
     const item_time *t = &view_of(&k)->now->times[item_of(&k, e)];
     assert_true(fabsf(t->min_ns - 200000) < 1 && fabsf(t->max_ns - 300000) < 1);
     assert_true(fabsf(t->mean_ns - (7 * 200000 + 300000) / 8.0F) < 1);
+    /* in the Marey layout the other members' events are outlined on both ranks */
+    k.g.view.layout = LAYOUT_MAREY;
+    assert_true(stage_settle(&k.g) > 0);
+    const theme *colours = theme_get(k.g.view.theme);
+    size_t outlined = 0;
+    for (size_t i = 0; i < k.g.list.n_quads; i++) {
+        const draw_quad *q = &k.g.list.quads[i];
+        outlined += q->layer == LAYER_MARKS && q->border_width > 0 &&
+                    memcmp(&q->border, &colours->accent, sizeof q->border) == 0;
+    }
+    assert_int_equal(outlined, 2 * (SMALL_BLOCKS - 1));
     take_down(&k);
 }
 
