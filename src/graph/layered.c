@@ -216,10 +216,10 @@ static marey_status lay_component(const module_in *in, parts *p, uint32_t c, mod
     component_vertices(&g, in, p, c);
     component_lines(&g, in, p, c);
     MAREY_TRY(layered_rank(&g));
-    layered_links(&g);
+    MAREY_TRY(layered_links(&g));
     MAREY_TRY(layered_order(&g));
     MAREY_TRY(layered_place(&g));
-    layered_route(&g, out, p->n_points + p->line_first[c], &p->size[c]);
+    MAREY_TRY(layered_route(&g, out, p->n_points + p->line_first[c], &p->size[c]));
     out->n_crossings += g.n_crossings;
 fail:
     layered_deinit(&g);
@@ -384,6 +384,10 @@ marey_status layered_module(const module_in *in, module_out *out, cancel_flag *c
     find_components(in, &p);
     list_components(in, &p);
     for (uint32_t c = 0; c < p.n; c++) {
+        if ((c & 0x3ff) == 0 && is_cancelled(cancel)) {
+            status = MAREY_CANCELLED;
+            goto fail;
+        }
         if (p.first[c + 1] - p.first[c] == 1 && p.vertex[p.first[c]] < in->n) {
             p.size[c] = (component_size){.su = in->su[p.vertex[p.first[c]]], .sv = in->sv[p.vertex[p.first[c]]]};
         } else {

@@ -84,7 +84,7 @@ typedef struct layered {
 
 marey_status layered_rank(layered *g);  /* layer of real vertices; which lines are outer */
 void layered_simplex(layered *g);       /* from feasible layers to those with the shortest lines; of small graphs */
-void layered_links(layered *g);         /* dummies, links, order of the input */
+marey_status layered_links(layered *g); /* dummies, links, order of the input */
 marey_status layered_order(layered *g); /* order, link_in, n_crossings */
 marey_status layered_place(layered *g); /* v */
 void layered_refine(layered *g);        /* shorter links */
@@ -92,7 +92,7 @@ void layered_refine(layered *g);        /* shorter links */
 uint32_t layered_link(const layered *g, uint32_t from, uint32_t to);
 /** Places the children (out->u, out->v) and appends the points of the component's lines, in the order of its lines,
  * each with its number of points in n_points[]. */
-void layered_route(layered *g, module_out *out, uint32_t *n_points, component_size *size);
+marey_status layered_route(layered *g, module_out *out, uint32_t *n_points, component_size *size);
 void layered_deinit(layered *g);
 
 /** Dummy of a line at a layer strictly between its ends, or its end at that layer. */

@@ -176,7 +176,7 @@ static void input_order(layered *g, const uint32_t *origin)
     free(next);
 }
 
-void layered_links(layered *g)
+marey_status layered_links(layered *g)
 {
     uint64_t n_origin = 0;
     for (uint32_t i = 0; i < g->n_lines; i++) {
@@ -186,10 +186,17 @@ void layered_links(layered *g)
     make_chains(g, origin);
     uint32_t *from = mem_alloc((most_links(g) + 1) * sizeof *from);
     uint32_t *to = mem_alloc((most_links(g) + 1) * sizeof *to);
-    push_links(g, from, to);
-    index_links(g, from, to);
-    input_order(g, origin);
+    if (!is_cancelled(g->cancel)) {
+        push_links(g, from, to);
+    }
+    if (!is_cancelled(g->cancel)) {
+        index_links(g, from, to);
+    }
+    if (!is_cancelled(g->cancel)) {
+        input_order(g, origin);
+    }
     free(from);
     free(to);
     free(origin);
+    return is_cancelled(g->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }

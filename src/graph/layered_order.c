@@ -175,7 +175,7 @@ static uint64_t outer_crossings(const orderer *o, uint32_t layer)
 static uint64_t count_crossings(orderer *o)
 {
     uint64_t sum = 0;
-    for (uint32_t l = 0; l < o->g->n_layers; l++) {
+    for (uint32_t l = 0; l < o->g->n_layers && !is_cancelled(o->g->cancel); l++) {
         sum += l + 1 < o->g->n_layers ? crossings_below(o, l) : 0;
         sum += o->has_outer ? outer_crossings(o, l) : 0;
     }

@@ -50,7 +50,7 @@ static uint32_t inner_link_into(const layered *g, uint32_t x)
 static void mark_conflicts(placer *p)
 {
     layered *g = p->g;
-    for (uint32_t l = 0; l + 1 < g->n_layers; l++) {
+    for (uint32_t l = 0; l + 1 < g->n_layers && !is_cancelled(g->cancel); l++) {
         uint32_t lo = g->layer_first[l + 1];
         uint32_t hi = g->layer_first[l + 2];
         uint32_t k0 = 0;
@@ -147,7 +147,7 @@ static void align(placer *p, bool above, bool reverse)
         p->root[x] = p->next[x] = x;
         p->shift[x] = 0;
     }
-    for (uint32_t i = 1; i < g->n_layers; i++) {
+    for (uint32_t i = 1; i < g->n_layers && !is_cancelled(g->cancel); i++) {
         uint32_t l = above ? i : g->n_layers - 1 - i;
         uint32_t n = g->layer_first[l + 1] - g->layer_first[l];
         int64_t r = INT64_MIN;
@@ -267,9 +267,15 @@ static void push_to_end(placer *p, uint32_t n, float *extent)
 static void compact(placer *p, float *x, bool reverse)
 {
     const layered *g = p->g;
-    uint32_t n = sort_blocks(p);
+    uint32_t n = is_cancelled(g->cancel) ? 0 : sort_blocks(p);
+    if (is_cancelled(g->cancel)) {
+        return;
+    }
     memset(p->at, 0, g->n * sizeof *p->at);
     push_forward(p, n);
+    if (is_cancelled(g->cancel)) {
+        return;
+    }
     if (reverse) {
         push_to_end(p, n, x);
     } else {
@@ -335,12 +341,15 @@ static void take_best(placer *p)
 {
     layered *g = p->g;
     bring_together(p);
+    if (is_cancelled(g->cancel)) {
+        return;
+    }
     for (uint32_t k = 0; k < g->n; k++) {
         p->at[k] = median_of_four(p->x[0][k], p->x[1][k], p->x[2][k], p->x[3][k]);
     }
     const float *best = p->at;
     double least = cost(g, best);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && !is_cancelled(g->cancel); i++) {
         double c = cost(g, p->x[i]);
         if (c < least) {
             least = c;

@@ -175,30 +175,40 @@ void router_rows(router *r, float wrap_aspect)
     free(start);
 }
 
-void layered_route(layered *g, module_out *out, uint32_t *n_points, component_size *size)
+static void place_children(const router *r, module_out *out, component_size *size)
+{
+    const layered *g = r->g;
+    for (uint32_t x = 0; x < g->n_real; x++) {
+        if (g->id[x] < g->in->n) {
+            out->u[g->id[x]] = r->layer_u[g->layer[x]];
+            out->v[g->id[x]] = g->v[x] + row_shift(r, x);
+        }
+    }
+    bool padded = g->out_port != GRAPH_NONE && r->n_rows > 1; /* other rows keep off the side that the port is on */
+    *size = (component_size){.su = r->su + (padded ? LAYOUT_PAD : 0), .sv = r->sv};
+    if (g->in_port != GRAPH_NONE) {
+        size->in_at = g->v[g->in_port] + row_shift(r, g->in_port);
+    }
+    if (g->out_port != GRAPH_NONE) {
+        size->out_at = g->v[g->out_port] + row_shift(r, g->out_port);
+    }
+}
+
+marey_status layered_route(layered *g, module_out *out, uint32_t *n_points, component_size *size)
 {
     router r;
     router_init(&r, g);
     router_rows(&r, g->in->wrap_aspect);
-    router_run(&r);
-    for (uint32_t x = 0; x < g->n_real; x++) {
-        if (g->id[x] < g->in->n) {
-            out->u[g->id[x]] = r.layer_u[g->layer[x]];
-            out->v[g->id[x]] = g->v[x] + row_shift(&r, x);
-        }
+    bool done = router_run(&r);
+    if (done) {
+        place_children(&r, out, size);
     }
-    for (uint32_t i = 0; i < g->n_lines; i++) {
+    for (uint32_t i = 0; i < g->n_lines && done; i++) {
         size_t first = out->n_points;
         emit_line(&r, out, i);
         n_points[i] = (uint32_t)(out->n_points - first);
-    }
-    bool padded = g->out_port != GRAPH_NONE && r.n_rows > 1; /* other rows keep off the side that the port is on */
-    *size = (component_size){.su = r.su + (padded ? LAYOUT_PAD : 0), .sv = r.sv};
-    if (g->in_port != GRAPH_NONE) {
-        size->in_at = g->v[g->in_port] + row_shift(&r, g->in_port);
-    }
-    if (g->out_port != GRAPH_NONE) {
-        size->out_at = g->v[g->out_port] + row_shift(&r, g->out_port);
+        done = (i & 0xfff) != 0 || !is_cancelled(g->cancel);
     }
     router_deinit(&r);
+    return done ? MAREY_OK : MAREY_CANCELLED;
 }

@@ -46,6 +46,12 @@ typedef struct bounds {
     uint32_t fan_in, fan_out; /* most lines at the other end of a line in, of a line out */
 } bounds;
 
+/* Looked at now and then. */
+static bool stopped(const layered *g, uint32_t i)
+{
+    return (i & 0x7fff) == 0 && is_cancelled(g->cancel);
+}
+
 static uint32_t weight(const layered *g, const layered_line *l)
 {
     return l->from == g->in_port || l->to == g->out_port ? 1 : 2;
@@ -93,7 +99,7 @@ static bool wants_back(const bounds *b)
 static bool tighten(layered *g, const uint32_t *order, uint32_t lowest)
 {
     bool moved = false;
-    for (uint32_t i = g->n_real; i-- > 0;) {
+    for (uint32_t i = g->n_real; i-- > 0 && !stopped(g, i);) {
         uint32_t x = order[i];
         bounds b = bounds_of(g, x, lowest);
         if (x != g->in_port && x != g->out_port && b.hi != GRAPH_NONE && wants_back(&b) && b.hi > g->layer[x]) {
@@ -101,7 +107,7 @@ static bool tighten(layered *g, const uint32_t *order, uint32_t lowest)
             moved = true;
         }
     }
-    for (uint32_t i = 0; i < g->n_real; i++) {
+    for (uint32_t i = 0; i < g->n_real && !stopped(g, i); i++) {
         uint32_t x = order[i];
         bounds b = bounds_of(g, x, lowest);
         if (x != g->in_port && x != g->out_port && b.in > b.out && b.lo < g->layer[x]) {
@@ -215,6 +221,10 @@ marey_status layered_rank(layered *g)
 {
     uint32_t lowest = g->in_port != GRAPH_NONE ? 1 : 0;
     uint32_t *order = topological(g);
+    if (is_cancelled(g->cancel)) {
+        free(order);
+        return MAREY_CANCELLED;
+    }
     longest_path(g, order, lowest);
     if (g->out_port != GRAPH_NONE) {
         g->layer[g->out_port] = out_port_layer(g);
@@ -223,6 +233,9 @@ marey_status layered_rank(layered *g)
     }
     free(order);
     layered_simplex(g);
+    if (is_cancelled(g->cancel)) {
+        return MAREY_CANCELLED;
+    }
     compact(g);
     choose_chains(g);
     bound_dummies(g);

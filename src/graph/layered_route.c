@@ -253,11 +253,14 @@ static void row_extent(router *r, uint32_t row)
     r->row_hi[row] = hi;
 }
 
-static void place_layers(router *r)
+static bool place_layers(router *r)
 {
     const layered *g = r->g;
     float u = 0;
     for (uint32_t l = 0; l < g->n_layers; l++) {
+        if ((l & 0xff) == 0 && is_cancelled(g->cancel)) {
+            return false;
+        }
         if (starts_row(r, l)) {
             u = r->row_of[l] == 0 ? 0 : r->indent;
             row_extent(r, r->row_of[l]);
@@ -275,6 +278,7 @@ static void place_layers(router *r)
             r->su = fmaxf(r->su, u);
         }
     }
+    return true;
 }
 
 static uint32_t row_of_vertex(const router *r, uint32_t x)
@@ -450,13 +454,16 @@ void router_deinit(router *r)
     memset(r, 0, sizeof *r);
 }
 
-void router_run(router *r)
+bool router_run(router *r)
 {
     size_t rows = r->n_rows + 1U;
     r->row_lo = mem_calloc(rows, sizeof(float));
     r->row_hi = mem_calloc(rows, sizeof(float));
     r->row_v = mem_calloc(rows, sizeof(float));
     place_margins(r);
-    place_layers(r);
+    if (!place_layers(r)) {
+        return false;
+    }
     place_rows(r);
+    return true;
 }

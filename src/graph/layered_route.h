@@ -32,7 +32,7 @@ typedef struct router {
 void router_init(router *r, layered *g);
 /** Cut into rows: sets n_rows, row_first, row_of. */
 void router_rows(router *r, float wrap_aspect);
-void router_run(router *r);
+bool router_run(router *r); /* false: cancelled */
 void router_deinit(router *r);
 
 #endif

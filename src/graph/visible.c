@@ -185,7 +185,7 @@ marey_status visible_create(visible **out, const graph_plan *p, const graph_stat
     MAREY_TRY(build_lines(&b));
     MAREY_TRY(build_back(&b));
     MAREY_TRY(build_cuts(&b));
-    build_result(&b);
+    MAREY_TRY(build_result(&b));
     *out = b.v;
     b.v = NULL;
 fail:

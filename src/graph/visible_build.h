@@ -55,7 +55,7 @@ bool visible_is_revealed(const visible *v, const graph_state *s, uint32_t from, 
 marey_status build_bundles(vis_build *b);
 marey_status build_lines(vis_build *b);
 /** Lines as they are left after cutting, stubs, and the account. */
-void build_result(vis_build *b);
+marey_status build_result(vis_build *b);
 /* visible_back.c: LINE_BACK where the plan says so, and wherever a cycle is left. */
 marey_status build_back(vis_build *b);
 /* visible_prune.c: sets lo and hi of bundles */

@@ -77,35 +77,49 @@ static size_t unfolded(vis_build *b, uint32_t *edge, uint32_t *from, uint32_t *t
     return n;
 }
 
-marey_status build_bundles(vis_build *b)
+/* Edges that are not folded, with the items at their ends. */
+typedef struct loose {
+    uint32_t *edge, *from, *to;
+    size_t n;
+} loose;
+
+static void join_edges(vis_build *b, const loose *s, const uint32_t *order)
 {
     const graph *g = b->p->g;
-    uint32_t *edge = mem_alloc_large((g->n_edges + 1) * sizeof *edge);
-    uint32_t *from = mem_alloc_large((g->n_edges + 1) * sizeof *from);
-    uint32_t *to = mem_alloc_large((g->n_edges + 1) * sizeof *to);
-    size_t n = unfolded(b, edge, from, to);
-    uint32_t *order = sorted_pairs(from, to, n, b->v->n_items);
     size_t n_bundles = 0;
-    for (size_t i = 0; i < n; i++) {
-        n_bundles += i == 0 || from[order[i]] != from[order[i - 1]] || to[order[i]] != to[order[i - 1]];
+    for (size_t i = 0; i < s->n; i++) {
+        n_bundles += i == 0 || s->from[order[i]] != s->from[order[i - 1]] || s->to[order[i]] != s->to[order[i - 1]];
     }
     b->bundles = mem_alloc_large((n_bundles + 1) * sizeof *b->bundles);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < s->n && ((i & 0xffff) != 0 || !is_cancelled(b->cancel)); i++) {
         uint32_t k = order[i];
         bundle *last = b->n_bundles ? &b->bundles[b->n_bundles - 1] : NULL;
-        if (!last || last->from != from[k] || last->to != to[k]) {
+        if (!last || last->from != s->from[k] || last->to != s->to[k]) {
             last = &b->bundles[b->n_bundles++];
-            *last = (bundle){.from = from[k], .to = to[k]};
+            *last = (bundle){.from = s->from[k], .to = s->to[k]};
             last->revealed = visible_is_revealed(b->v, b->s, last->from, last->to);
         }
         last->n_edges++;
-        last->n_implied += (g->edge_flags[edge[k]] & GRAPH_IMPLIED) != 0;
-        last->bytes += graph_edge_bytes(g, edge[k]);
-        last->flags |= flags_of_edge(g, edge[k]);
+        last->n_implied += (g->edge_flags[s->edge[k]] & GRAPH_IMPLIED) != 0;
+        last->bytes += graph_edge_bytes(g, s->edge[k]);
+        last->flags |= flags_of_edge(g, s->edge[k]);
     }
-    free(edge);
-    free(from);
-    free(to);
+}
+
+marey_status build_bundles(vis_build *b)
+{
+    size_t most = b->p->g->n_edges + 1;
+    loose s = {.edge = mem_alloc_large(most * sizeof *s.edge),
+               .from = mem_alloc_large(most * sizeof *s.from),
+               .to = mem_alloc_large(most * sizeof *s.to)};
+    s.n = unfolded(b, s.edge, s.from, s.to);
+    uint32_t *order = is_cancelled(b->cancel) ? NULL : sorted_pairs(s.from, s.to, s.n, b->v->n_items);
+    if (order && !is_cancelled(b->cancel)) {
+        join_edges(b, &s, order);
+    }
+    free(s.edge);
+    free(s.from);
+    free(s.to);
     free(order);
     return is_cancelled(b->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }
@@ -120,7 +134,7 @@ static void all_segments(vis_build *b, segments *s)
     b->first_segment = mem_alloc_large((b->n_bundles + 1) * sizeof *b->first_segment);
     VEC_RESERVE(s->from, s->cap_from, b->n_bundles + 16);
     VEC_RESERVE(s->to, s->cap_to, b->n_bundles + 16);
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && ((i & 0xffff) != 0 || !is_cancelled(b->cancel)); i++) {
         b->first_segment[i] = s->n;
         way_find(&b->w, b->v, b->depth, b->bundles[i].from, b->bundles[i].to);
         uint32_t n = way_length(&b->w);
@@ -185,17 +199,15 @@ static void sum_lines(vis_build *b)
     }
 }
 
-marey_status build_lines(vis_build *b)
+/* Equal segments to lines, lines to their modules; segment_line ends up with places of lines. */
+static void join_segments(vis_build *b, segments *s, uint32_t *order)
 {
-    segments s = {0};
-    all_segments(b, &s);
-    uint32_t *order = sorted_pairs(s.from, s.to, s.n, b->v->n_items);
-    b->segment_line = mem_alloc_large((s.n + 1) * sizeof *b->segment_line);
-    size_t n = count_lines(&s, order, b->segment_line);
+    b->segment_line = mem_alloc_large((s->n + 1) * sizeof *b->segment_line);
+    size_t n = count_lines(s, order, b->segment_line);
     visible_line *lines = mem_alloc_large((n + 1) * sizeof *lines);
     uint32_t *run = mem_calloc(b->v->n_items + 2, sizeof *run);
-    for (size_t i = s.n; i-- > 0;) {
-        lines[b->segment_line[order[i]]] = (visible_line){.from = s.from[order[i]], .to = s.to[order[i]]};
+    for (size_t i = s->n; i-- > 0;) {
+        lines[b->segment_line[order[i]]] = (visible_line){.from = s->from[order[i]], .to = s->to[order[i]]};
     }
     for (size_t k = 0; k < n; k++) {
         run[lines[k].from + 1]++;
@@ -203,18 +215,32 @@ marey_status build_lines(vis_build *b)
     for (size_t i = 0; i < b->v->n_items; i++) {
         run[i + 1] += run[i];
     }
-    free(s.from);
-    free(s.to);
     b->v->lines = mem_alloc_large((n + 1) * sizeof *b->v->lines);
     b->line_first = mem_alloc((b->v->n_items + 2) * sizeof *b->line_first);
     uint32_t *place = order; /* as long as there are segments: at least as many as lines */
-    place_lines(b, lines, run, place);
-    for (size_t i = 0; i < s.n; i++) {
+    if (!is_cancelled(b->cancel)) {
+        place_lines(b, lines, run, place);
+    }
+    for (size_t i = 0; i < s->n && !is_cancelled(b->cancel); i++) {
         b->segment_line[i] = place[b->segment_line[i]];
     }
-    sum_lines(b);
-    free(order);
+    if (!is_cancelled(b->cancel)) {
+        sum_lines(b);
+    }
     free(lines);
     free(run);
+}
+
+marey_status build_lines(vis_build *b)
+{
+    segments s = {0};
+    all_segments(b, &s);
+    uint32_t *order = is_cancelled(b->cancel) ? NULL : sorted_pairs(s.from, s.to, s.n, b->v->n_items);
+    if (order && !is_cancelled(b->cancel)) {
+        join_segments(b, &s, order);
+    }
+    free(s.from);
+    free(s.to);
+    free(order);
     return is_cancelled(b->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }

@@ -84,11 +84,17 @@ static void account(vis_build *b)
     }
 }
 
-void build_result(vis_build *b)
+marey_status build_result(vis_build *b)
 {
     visible *v = b->v;
     sum_kept(b);
+    if (is_cancelled(b->cancel)) {
+        return MAREY_CANCELLED;
+    }
     account(b);
+    if (is_cancelled(b->cancel)) {
+        return MAREY_CANCELLED;
+    }
     size_t n = 0;
     for (size_t l = 0; l < v->n_lines; l++) {
         visible_line *x = &v->lines[l];
@@ -103,4 +109,5 @@ void build_result(vis_build *b)
     }
     v->n_lines = n;
     v->lines = mem_realloc_array(v->lines, n + 1, sizeof *v->lines);
+    return MAREY_OK;
 }
