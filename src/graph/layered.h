@@ -113,6 +113,14 @@ static inline float layered_distance(const layered *g, uint32_t a, uint32_t b)
     int dummies = (a >= g->n_real) + (b >= g->n_real);
     return dummies == 2 ? DUMMY_GAP : dummies == 1 ? (DUMMY_GAP + LAYOUT_GAP) / 2.0F : LAYOUT_GAP;
 }
+enum { STEPPED = 48 };
+/** Where a straight link leaves. A module whose out-port is far from the level of its in-port (a wrapped one) goes on
+ * at the level of its in-port: else a chain of such modules would run down the page like stairs. */
+static inline float layered_level_out(const layered *g, uint32_t x)
+{
+    float step = g->in_at[x] >= 0 ? g->out[x] - g->in_at[x] : 0;
+    return step > STEPPED || step < -STEPPED ? g->in_at[x] : g->out[x];
+}
 static inline float layered_out_v(const layered *g, uint32_t x)
 {
     return g->v[x] + g->out[x];

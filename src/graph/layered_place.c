@@ -107,16 +107,6 @@ static uint32_t near_links(placer *p, uint32_t x, bool above)
     return n;
 }
 
-enum { STEPPED = 48 };
-
-/* Where a straight link leaves. A module whose out-port is far from the level of its in-port (a wrapped one) goes on at
- * the level of its in-port: else a chain of such modules would run down the page like stairs. */
-static float level_out(const layered *g, uint32_t x)
-{
-    float step = g->in_at[x] >= 0 ? g->out[x] - g->in_at[x] : 0;
-    return step > STEPPED || step < -STEPPED ? g->in_at[x] : g->out[x];
-}
-
 /* One vertex joins the block of a median neighbour, unless that link would cross an aligned one. */
 static void align_vertex(placer *p, uint32_t x, bool above, bool reverse, int64_t *r)
 {
@@ -131,7 +121,7 @@ static void align_vertex(placer *p, uint32_t x, bool above, bool reverse, int64_
         if (p->conflict[link] || at <= *r || p->next[u] != u) {
             continue;
         }
-        float off = above ? level_out(g, u) - g->link_in[link] : g->link_in[link] - level_out(g, x);
+        float off = above ? layered_level_out(g, u) - g->link_in[link] : g->link_in[link] - layered_level_out(g, x);
         p->root[x] = p->root[u];
         p->next[u] = x; /* marks u as taken on this side */
         p->shift[x] = p->shift[u] + off;

@@ -11,13 +11,19 @@
 #include "base/mem.h"
 #include "graph/layered.h"
 
-enum { BEND = 8 }; /* px that a bend is worth */
+/* How many px a bend is worth: trunks stay straight. */
+enum { BEND = 8, TRUNK_BEND = 160 };
+
+typedef struct asked {
+    float by; /* the shift that makes a link straight */
+    float bend;
+} asked;
 
 typedef struct refiner {
     layered *g;
     uint32_t *group;      /* [n] */
     uint32_t *first, *of; /* [n + 1], [n] vertices by group */
-    float *ask;           /* what links ask for */
+    asked *ask;           /* what links ask for */
     size_t n_ask, cap_ask;
 } refiner;
 
@@ -34,7 +40,7 @@ static uint32_t find_top(uint32_t *top, uint32_t x)
 static float fall(const layered *g, uint32_t link)
 {
     uint32_t a = g->link_from[link];
-    return g->v[g->link_to[link]] + g->link_in[link] - g->v[a] - g->out[a];
+    return g->v[g->link_to[link]] + g->link_in[link] - g->v[a] - layered_level_out(g, a);
 }
 
 static bool is_straight(float d)
@@ -42,9 +48,15 @@ static bool is_straight(float d)
     return d < 0.5F && d > -0.5F;
 }
 
-static float price(float d)
+static float price(float d, float bend)
 {
-    return is_straight(d) ? 0 : fabsf(d) + BEND;
+    return is_straight(d) ? 0 : fabsf(d) + bend;
+}
+
+static void push_ask(refiner *r, uint32_t link, float by)
+{
+    bool trunk = r->g->link_from[link] >= r->g->n_real && r->g->link_to[link] >= r->g->n_real;
+    VEC_PUSH(r->ask, r->n_ask, r->cap_ask, ((asked){by, trunk ? TRUNK_BEND : BEND}));
 }
 
 static void find_groups(refiner *r, bool single)
@@ -81,12 +93,12 @@ static void collect(refiner *r, uint32_t x)
     const layered *g = r->g;
     for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
         if (r->group[g->link_from[g->up_link[k]]] != r->group[x]) {
-            VEC_PUSH(r->ask, r->n_ask, r->cap_ask, -fall(g, g->up_link[k]));
+            push_ask(r, g->up_link[k], -fall(g, g->up_link[k]));
         }
     }
     for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
         if (r->group[g->link_to[k]] != r->group[x]) {
-            VEC_PUSH(r->ask, r->n_ask, r->cap_ask, fall(g, k));
+            push_ask(r, k, fall(g, k));
         }
     }
 }
@@ -105,10 +117,10 @@ static void find_room(const refiner *r, uint32_t x, float *up, float *down)
     }
 }
 
-static int compare_floats(const void *a, const void *b)
+static int compare_asked(const void *a, const void *b)
 {
-    float x = *(const float *)a;
-    float y = *(const float *)b;
+    float x = ((const asked *)a)->by;
+    float y = ((const asked *)b)->by;
     return (x > y) - (x < y);
 }
 
@@ -116,7 +128,8 @@ static double gain(const refiner *r, float by)
 {
     double sum = 0;
     for (size_t i = 0; i < r->n_ask; i++) {
-        sum += (double)price(r->ask[i]) - (double)price(r->ask[i] - by);
+        const asked *a = &r->ask[i];
+        sum += (double)price(a->by, a->bend) - (double)price(a->by - by, a->bend);
     }
     return sum;
 }
@@ -134,10 +147,10 @@ static bool move_group(refiner *r, uint32_t group)
     if (r->n_ask == 0) {
         return false;
     }
-    qsort(r->ask, r->n_ask, sizeof *r->ask, compare_floats);
+    qsort(r->ask, r->n_ask, sizeof *r->ask, compare_asked);
     float best = 0;
     double most = 0.5;
-    const float wish[2] = {r->ask[(r->n_ask - 1) / 2], r->ask[r->n_ask / 2]};
+    const float wish[2] = {r->ask[(r->n_ask - 1) / 2].by, r->ask[r->n_ask / 2].by};
     for (int i = 0; i < 2; i++) {
         float by = fminf(fmaxf(wish[i], -fmaxf(up, 0)), fmaxf(down, 0));
         double won = gain(r, by);
