@@ -8,7 +8,16 @@
 #include "base/mem.h"
 #include "graph/layered.h"
 
-enum { LEAST_STEP = 4, SWEEPS_SMALL = 24, SWEEPS_LARGE = 4, SMALL = 3000, PATIENCE = 6, STARTS = 4 };
+enum {
+    LEAST_STEP = 4,
+    SWEEPS_SMALL = 24,
+    SWEEPS_LARGE = 4,
+    SMALL = 3000,
+    PATIENCE = 6,
+    STARTS = 4,
+    TINY = 400,
+    STARTS_TINY = 16
+};
 
 typedef struct keyed {
     float key;
@@ -295,7 +304,24 @@ static void reverse_layers(layered *g)
     take_order(g, g->order);
 }
 
-/* From the order of the input, downwards and upwards first, and from the opposite order. Small graphs get all of it. */
+/* Each layer in an order of its own, the same one every time. */
+static void shuffle_layers(layered *g, uint64_t seed)
+{
+    for (uint32_t l = 0; l < g->n_layers; l++) {
+        uint32_t *at = g->order + g->layer_first[l];
+        for (uint32_t n = g->layer_first[l + 1] - g->layer_first[l]; n > 1; n--) {
+            seed = seed * 6364136223846793005U + 1442695040888963407U;
+            uint32_t k = (uint32_t)((seed >> 33) % n);
+            uint32_t x = at[k];
+            at[k] = at[n - 1];
+            at[n - 1] = x;
+        }
+    }
+    take_order(g, g->order);
+}
+
+/* From the order of the input, downwards and upwards first, from the opposite order, and from shuffled ones. Only
+ * small graphs get more than the first. */
 static void find_order(orderer *o)
 {
     layered *g = o->g;
@@ -305,10 +331,13 @@ static void find_order(orderer *o)
     memcpy(start, g->order, g->n * sizeof *start);
     memcpy(o->best, g->order, g->n * sizeof *o->best);
     g->n_crossings = count_crossings(o);
-    for (int s = 0; s < (small ? STARTS : 1) && g->n_crossings > 0; s++) {
+    int starts = g->n <= TINY ? STARTS_TINY : small ? STARTS : 1;
+    for (int s = 0; s < starts && g->n_crossings > 0; s++) {
         int idle = 0;
         take_order(g, start);
-        if (s >= 2) {
+        if (s >= STARTS) {
+            shuffle_layers(g, (uint64_t)s);
+        } else if (s >= 2) {
             reverse_layers(g);
         }
         for (int i = 0; i < sweeps && g->n_crossings > 0 && idle < PATIENCE && !is_cancelled(g->cancel); i++) {
