@@ -104,6 +104,13 @@ void scene_graph_select(scene *s, uint32_t element, bool go)
         graph_state_reveal(&g->state, g->now->of->plan, element);
         g->is_changed = true;
     }
+    const plan_element *e = &g->now->of->plan->elements[element];
+    const plan_element *around = &g->now->of->plan->elements[e->parent];
+    if (e->kind == ELEMENT_MODULE && around->kind == ELEMENT_STACK && !(g->state.open[e->parent] & STATE_DISSOLVED)) {
+        g->selected = e->parent; /* whose frame is the member's */
+        g->state.open[e->parent] |= STATE_OPEN;
+        g->is_changed = true;
+    }
     g->wants_go = go;
 }
 

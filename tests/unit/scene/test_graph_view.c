@@ -213,6 +213,13 @@ static void hidden_is_opened(void **state)
     const layout_box *b = &view_of(&k)->now->l->boxes[item_of(&k, e)];
     assert_true(fabs(to.x - (b->x + (double)b->w / 2)) < 1);
     assert_false(scene_graph_wants_go(k.g.scene, &to)); /* once */
+    /* a member of a stack has the stack's frame */
+    scene_graph_select(k.g.scene, named(&k, "blocks.2"), true);
+    settle(&k);
+    const plan_element *chosen = &view_of(&k)->now->of->plan->elements[view_of(&k)->selected];
+    assert_int_equal(chosen->kind, ELEMENT_STACK);
+    assert_int_equal(view_of(&k)->now->state.member[chosen->family], 2);
+    assert_true(scene_graph_wants_go(k.g.scene, &to));
     take_down(&k);
 }
 
