@@ -269,7 +269,9 @@ static void share_remark(const graph_picture *p, uint32_t item, char *out, size_
     float around = m[outer].time_ns;
     const plan_element *o = &p->of->plan->elements[outer];
     if (o->kind == ELEMENT_STACK && o->family < p->of->plan->n_families && !(p->state.open[outer] & STATE_DISSOLVED)) {
-        around /= (float)p->of->plan->families[o->family].n_members; /* one of them is shown */
+        const plan_family *f = &p->of->plan->families[o->family]; /* one of them is shown */
+        uint32_t member = o->family < p->state.n_families ? p->state.member[o->family] : 0;
+        around = m[p->of->plan->members[f->first_member + (member < f->n_members ? member : 0)]].time_ns;
     }
     out[0] = '\0';
     if (p->times && own > 0 && around > 0 && item != 0) {
