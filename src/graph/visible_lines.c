@@ -161,9 +161,13 @@ static size_t count_lines(const segments *s, const uint32_t *order, uint32_t *li
     return n;
 }
 
+typedef struct line_ends {
+    uint32_t from, to;
+} line_ends;
+
 /* From the order (from, to) to (module, from, to): of each module first the lines from its own in-port, which are the
  * last of its run because children come after siblings, then those from each child. */
-static void place_lines(vis_build *b, const visible_line *lines, const uint32_t *run, uint32_t *place)
+static void place_lines(vis_build *b, const line_ends *lines, const uint32_t *run, uint32_t *place)
 {
     visible *v = b->v;
     uint32_t n = 0;
@@ -175,8 +179,7 @@ static void place_lines(vis_build *b, const visible_line *lines, const uint32_t 
             for (uint32_t k = run[from]; k < run[from + 1]; k++) {
                 bool inwards = lines[k].to != 0 && v->items[lines[k].to].parent == from;
                 if (inwards == (c == 0)) {
-                    v->lines[n] = lines[k];
-                    v->lines[n].module = m;
+                    v->lines[n] = (visible_line){.module = m, .from = lines[k].from, .to = lines[k].to};
                     place[k] = n++;
                 }
             }
@@ -204,11 +207,14 @@ static void join_segments(vis_build *b, segments *s, uint32_t *order)
 {
     b->segment_line = mem_alloc_large((s->n + 1) * sizeof *b->segment_line);
     size_t n = count_lines(s, order, b->segment_line);
-    visible_line *lines = mem_alloc_large((n + 1) * sizeof *lines);
+    line_ends *lines = mem_alloc_large((n + 1) * sizeof *lines);
     uint32_t *run = mem_calloc(b->v->n_items + 2, sizeof *run);
     for (size_t i = s->n; i-- > 0;) {
-        lines[b->segment_line[order[i]]] = (visible_line){.from = s->from[order[i]], .to = s->to[order[i]]};
+        lines[b->segment_line[order[i]]] = (line_ends){s->from[order[i]], s->to[order[i]]};
     }
+    free(s->from);
+    free(s->to);
+    s->from = s->to = NULL;
     for (size_t k = 0; k < n; k++) {
         run[lines[k].from + 1]++;
     }
