@@ -12,7 +12,8 @@
  *               then weighted feedback arcs by Eades, Lin, Smyth; marked, never deleted
  *  prune        edges between different top-level modules end in port stubs, hubs by degree and span likewise, bridges
  *               never (decided per view: graph/visible.h)
- *  stack        equal siblings in series or in parallel; told by Weisfeiler-Leman signatures, verified by a mapping
+ *  stack        equal siblings of one pipeline stage, in series or in parallel; told by Weisfeiler-Leman signatures,
+ * verified by a mapping
  *
  * Bounded and iterative throughout. Owner: the caller. Thread: one makes it, any reads it.
  */

@@ -341,6 +341,16 @@ static void sort_keys(stack_work *s)
 
 typedef enum key_kind { KEY_MODULES, KEY_LEAVES, KEY_KIN } key_kind;
 
+/* Pipeline stages run on other devices: what belongs to different ones is never one stack. */
+static uint64_t stage_key(const plan_work *w, const tree_node *t)
+{
+    if (w->g->n_stages < 2 || t->lo >= t->hi) {
+        return 0;
+    }
+    int stage = w->g->node_stage[w->leaf_node[w->at[t->lo]]];
+    return stage < 0 ? 0 : mix64((uint64_t)stage, 9);
+}
+
 static void collect_keys(stack_work *s, key_kind kind)
 {
     const plan_work *w = s->w;
@@ -361,6 +371,7 @@ static void collect_keys(stack_work *s, key_kind kind)
             k.key[0] = w->sign[t][0];
             k.key[1] = w->sign[t][1];
         }
+        k.key[1] ^= stage_key(w, &w->tree[t]);
         VEC_PUSH(s->keys, s->n_keys, s->cap_keys, k);
     }
     sort_keys(s);
