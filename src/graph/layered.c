@@ -281,7 +281,7 @@ static void pack(const module_in *in, parts *p, float *su, float *sv)
     float u = 0;
     float v = 0;
     float high = 0;
-    *su = 0;
+    *su = in->pad_u0 + in->pad_u1;
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t c = p->order[i];
         bool port = has_port(in, p, c, 0) || has_port(in, p, c, 1);
