@@ -2,7 +2,7 @@
  * Scopes where the input has none, or too few: by the names of weights (hierarchy_weights.c), by periods of the
  * sequence of operators (hierarchy_repeat.c), and last by sections of about sqrt(n) operators, cut where the fewest
  * values live. A place where a single value lives is the border of single-entry single-exit regions: cuts fall there
- * first.
+ * first. What still lies side by side in the one scope that holds everything is parted last (hierarchy_crowd.c).
  */
 #include "graph/hierarchy.h"
 
@@ -15,7 +15,7 @@
 #include "graph/hierarchy_work.h"
 #include "graph/topo.h"
 
-enum { MAX_NESTED = 12 };
+enum { MAX_NESTED = 12, LEAST_PART = 6, LARGE_ORDER = 128 };
 
 uint32_t hierarchy_scope(hierarchy_work *h, uint32_t parent, const char *name, size_t n)
 {
@@ -113,12 +113,12 @@ static void part_by_sections(hierarchy_work *h, stretch s)
 {
     uint32_t length = (uint32_t)sqrt((double)s.n), from = 0;
     length = length < 12 ? 12 : length;
-    if (!s.own) { /* others share its scope: the sections get one of their own */
+    if (!s.own && !h->in_crowd) { /* others share its scope: the sections get one of their own */
         s = push_scope(h, s, 0, s.n, "part", h->n_parts++);
         h->n_todo--;
         settle(h, s);
     }
-    unsigned number = 0;
+    unsigned own = 0, *number = s.own ? &own : &h->n_parts;
     uint32_t *ends = NULL;
     size_t n_ends = 0, cap = 0;
     while (s.n - from > length + length / 2) {
@@ -134,10 +134,17 @@ static void part_by_sections(hierarchy_work *h, stretch s)
     VEC_PUSH(ends, n_ends, cap, s.n);
     from = 0;
     for (size_t i = 0; i < n_ends; i++) {
-        (void)push_scope(h, s, from, ends[i] - from, "section", number++);
+        (void)push_scope(h, s, from, ends[i] - from, "section", (*number)++);
         from = ends[i];
     }
     free(ends);
+}
+
+/* Is a stretch what was left beside repeats, in a scope with much more? Then it is one box, else its operators hide the
+ * repeats. */
+static bool is_remainder(const hierarchy_work *h, const stretch *s)
+{
+    return !h->in_crowd && !s->own && s->n_runs == 1 && s->n >= LEAST_PART && h->n_order > LARGE_ORDER;
 }
 
 /* Everything in the scope at hand. `region`: repeats found in single runs so far, for their names. */
@@ -150,7 +157,12 @@ static marey_status part_all(hierarchy_work *h)
         }
         stretch s = h->todo[--h->n_todo];
         settle(h, s);
-        if (s.n <= HIERARCHY_SMALL || s.depth >= MAX_NESTED) {
+        if (s.n <= (h->in_crowd && !s.own ? HIERARCHY_BETWEEN : HIERARCHY_SMALL) || s.depth >= MAX_NESTED) {
+            if (is_remainder(h, &s)) {
+                s = push_scope(h, s, 0, s.n, "part", h->n_parts++);
+                h->n_todo--;
+                settle(h, s);
+            }
             continue;
         }
         hierarchy_cut_profile(h, &s);
@@ -225,6 +237,11 @@ static marey_status infer_scope(hierarchy_work *h, uint32_t scope, const uint32_
         h->place[nodes[i]] = GRAPH_NONE;
     }
     return status;
+}
+
+marey_status hierarchy_part(hierarchy_work *h, uint32_t scope, const uint32_t *nodes, size_t n)
+{
+    return infer_scope(h, scope, nodes, n, false);
 }
 
 /* Operators by scope: [first[s], first[s + 1]). The caller frees both. */
@@ -364,6 +381,24 @@ static marey_status infer_scopes(hierarchy_work *h, size_t from, size_t to, size
     return status;
 }
 
+void hierarchy_work_init(hierarchy_work *h)
+{
+    size_t n = h->g->n_nodes;
+    h->order = mem_alloc((n + 1) * sizeof *h->order);
+    h->place = mem_alloc((n + 1) * sizeof *h->place);
+    h->label = mem_alloc((n + 1) * sizeof *h->label);
+    h->cut = mem_alloc((n + 2) * sizeof *h->cut);
+    memset(h->place, 0xFF, (n + 1) * sizeof *h->place);
+}
+
+void hierarchy_work_deinit(hierarchy_work *h)
+{
+    void *owned[] = {h->order, h->place, h->label, h->cut, h->starts, h->todo};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+}
+
 marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
 {
     hierarchy_work h = {.g = g, .strings = strings, .cancel = cancel, .cap_scopes = g->n_scopes};
@@ -372,11 +407,7 @@ marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
         least = HIERARCHY_SMALL;
         leave_poor_scopes(g);
     }
-    h.order = mem_alloc((g->n_nodes + 1) * sizeof *h.order);
-    h.place = mem_alloc((g->n_nodes + 1) * sizeof *h.place);
-    h.label = mem_alloc((g->n_nodes + 1) * sizeof *h.label);
-    h.cut = mem_alloc((g->n_nodes + 2) * sizeof *h.cut);
-    memset(h.place, 0xFF, (g->n_nodes + 1) * sizeof *h.place);
+    hierarchy_work_init(&h);
     marey_status status = infer_scopes(&h, 0, n_stated, least, least == HIERARCHY_SMALL);
     if (status == MAREY_OK && least == HIERARCHY_SMALL) { /* what weights named may be large still */
         status = infer_scopes(&h, n_stated, g->n_scopes, 2 * HIERARCHY_SMALL, false);
@@ -391,9 +422,13 @@ marey_status hierarchy_infer(graph *g, text_table *strings, cancel_flag *cancel)
             renumber(g);
         }
     }
-    void *owned[] = {h.order, h.place, h.label, h.cut, h.starts, h.todo};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        free(owned[i]);
+    if (status == MAREY_OK && least == HIERARCHY_LARGE) {
+        h.moved = false;
+        status = hierarchy_crowd(&h);
+        if (h.moved) {
+            renumber(g);
+        }
     }
+    hierarchy_work_deinit(&h);
     return status;
 }

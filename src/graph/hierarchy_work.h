@@ -10,8 +10,9 @@
 #include "graph/hierarchy.h"
 
 enum {
-    HIERARCHY_SMALL = 48,  /* operators that need no further scopes, where none are stated */
-    HIERARCHY_LARGE = 1000 /* children that a stated scope may have */
+    HIERARCHY_SMALL = 48,   /* operators that need no further scopes, where none are stated */
+    HIERARCHY_LARGE = 1000, /* children that a stated scope may have */
+    HIERARCHY_BETWEEN = 12  /* that may stand between repeats in a crowd */
 };
 
 typedef struct stretch {
@@ -41,6 +42,7 @@ typedef struct hierarchy_work {
     size_t n_todo, cap_todo;
     uint32_t *cut;    /* [n_order + 1]: values that live across the place before a position */
     unsigned n_parts; /* named so far */
+    bool in_crowd;    /* of units side by side (hierarchy_crowd.c) */
     bool moved;       /* scopes have other parents than before */
 } hierarchy_work;
 
@@ -49,6 +51,14 @@ typedef struct repeat {
     uint32_t first, period, repeats;
 } repeat;
 
+/** What the work needs for h->g as it is; deinit frees it. */
+void hierarchy_work_init(hierarchy_work *h);
+void hierarchy_work_deinit(hierarchy_work *h);
+/** Parts the nodes of one scope, in the order of the input. Errors: CANCELLED. */
+marey_status hierarchy_part(hierarchy_work *h, uint32_t scope, const uint32_t *nodes, size_t n);
+/** Parts what lies in the one scope that holds nearly everything, where that is much; whole scopes move. Parents come
+ *  before children. Errors: CANCELLED. */
+marey_status hierarchy_crowd(hierarchy_work *h);
 uint32_t hierarchy_scope(hierarchy_work *h, uint32_t parent, const char *name, size_t n);
 /** Values that live across each place of a stretch, summed over its runs, into h->cut[0 .. n]. Values that more than
  *  eight take (masks, rotary tables) do not count. */

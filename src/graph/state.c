@@ -81,6 +81,25 @@ typedef struct frontier {
     uint32_t element, n_leaves;
 } frontier;
 
+typedef struct frontiers {
+    frontier *at;
+    size_t n, cap;
+} frontiers;
+
+/* A first view that is being opened. `shown` counts frames as well, `parts` only what is closed. */
+typedef struct first_view {
+    graph_state *s;
+    const graph_plan *p;
+    size_t budget, shown, parts;
+    frontiers now, next;
+} first_view;
+
+enum {
+    FIRST_LEAST = 8, /* parts that a first view should have */
+    FIRST_MOST = 4,  /* times the budget: what is opened so that there are as many */
+    FIRST_ALONE = 25 /* times: what is alone on the page is opened up to here */
+};
+
 static int by_leaves(const void *a, const void *b)
 {
     const frontier *x = a;
@@ -91,56 +110,75 @@ static int by_leaves(const void *a, const void *b)
     return (x->element > y->element) - (x->element < y->element);
 }
 
-static void push_children(const graph_state *s, const graph_plan *p, uint32_t element, frontier **next, size_t *n,
-                          size_t *cap)
+static void open_first(first_view *f, uint32_t element)
 {
-    shown_children c = state_children(s, p, element);
-    for (uint32_t i = 0; i < c.n; i++) {
-        if (gain(s, p, c.first + i) > 0) {
-            VEC_PUSH(*next, *n, *cap, ((frontier){c.first + i, p->elements[c.first + i].n_leaves}));
+    f->s->open[element] = STATE_OPEN;
+    shown_children c = state_children(f->s, f->p, element);
+    f->shown += c.n;
+    f->parts += c.n;
+    f->parts -= element != 0;
+    for (uint32_t i = c.first; i < c.first + c.n; i++) {
+        if (gain(f->s, f->p, i) > 0) {
+            VEC_PUSH(f->next.at, f->next.n, f->next.cap, ((frontier){i, f->p->elements[i].n_leaves}));
         }
     }
 }
 
-static void close_all(graph_state *s)
+/* Level by level, the largest first, what fits. What was met and stays closed gathers in `closed`. */
+static void open_what_fits(first_view *f, frontiers *closed)
 {
-    memset(s->open, 0, s->n);
-    if (s->n > 0) {
-        s->open[0] = STATE_OPEN;
+    while (f->next.n > 0) {
+        frontiers swap = f->now;
+        f->now = f->next;
+        f->next = swap;
+        f->next.n = 0;
+        qsort(f->now.at, f->now.n, sizeof *f->now.at, by_leaves);
+        for (size_t i = 0; i < f->now.n; i++) {
+            uint32_t e = f->now.at[i].element;
+            size_t more = gain(f->s, f->p, e);
+            bool alone = f->parts == 1 && more <= FIRST_ALONE * f->budget;
+            if (alone || f->shown + more <= f->budget) {
+                open_first(f, e);
+            } else {
+                VEC_PUSH(closed->at, closed->n, closed->cap, f->now.at[i]);
+            }
+        }
     }
+}
+
+/* The largest of what stayed closed that may be opened beyond the budget, taken out; GRAPH_NONE. */
+static uint32_t take_largest(const first_view *f, frontiers *closed)
+{
+    size_t best = closed->n;
+    for (size_t i = 0; i < closed->n; i++) {
+        bool may = gain(f->s, f->p, closed->at[i].element) <= FIRST_MOST * f->budget;
+        if (may && (best == closed->n || by_leaves(&closed->at[i], &closed->at[best]) < 0)) {
+            best = i;
+        }
+    }
+    if (best == closed->n) {
+        return GRAPH_NONE;
+    }
+    uint32_t element = closed->at[best].element;
+    closed->at[best] = closed->at[--closed->n];
+    return element;
 }
 
 void graph_state_default(graph_state *s, const graph_plan *p, size_t budget)
 {
-    close_all(s);
-    frontier *now = NULL;
-    frontier *next = NULL;
-    size_t n_now = 0;
-    size_t cap_now = 0;
-    size_t cap_next = 0;
-    size_t shown = p->elements[0].n_children;
-    push_children(s, p, 0, &now, &n_now, &cap_now);
-    while (n_now > 0) {
-        size_t n_next = 0;
-        qsort(now, n_now, sizeof *now, by_leaves);
-        for (size_t i = 0; i < n_now; i++) {
-            uint32_t more = gain(s, p, now[i].element);
-            if (shown + more <= budget) {
-                shown += more;
-                s->open[now[i].element] = STATE_OPEN;
-                push_children(s, p, now[i].element, &next, &n_next, &cap_next);
-            }
-        }
-        frontier *swap = now;
-        now = next;
-        next = swap;
-        size_t cap = cap_now;
-        cap_now = cap_next;
-        cap_next = cap;
-        n_now = n_next;
+    first_view f = {.s = s, .p = p, .budget = budget};
+    frontiers closed = {0};
+    memset(s->open, 0, s->n);
+    if (s->n == 0) {
+        return;
     }
-    free(now);
-    free(next);
+    for (uint32_t e = 0; e != GRAPH_NONE; e = f.parts < FIRST_LEAST ? take_largest(&f, &closed) : GRAPH_NONE) {
+        open_first(&f, e);
+        open_what_fits(&f, &closed);
+    }
+    free(f.now.at);
+    free(f.next.at);
+    free(closed.at);
 }
 
 void graph_state_expand_all(graph_state *s, const graph_plan *p, bool exemplars_only)

@@ -40,7 +40,8 @@ void graph_state_init(graph_state *s, const graph_plan *p);
 void graph_state_copy(graph_state *to, const graph_state *from);
 void graph_state_deinit(graph_state *s);
 /** The first view: the root open, then what holds most operators, breadth first, while at most `budget` elements
- *  are visible (40 is right for a window). Deterministic. */
+ *  are visible (40 is right for a window). What is alone on the page opens whatever the budget; where fewer than eight
+ *  closed boxes would be seen, the largest opens beyond it (up to four times). Deterministic. */
 void graph_state_default(graph_state *s, const graph_plan *p, size_t budget);
 /** Everything open; stacks dissolved or (exemplars_only) open at their first member. */
 void graph_state_expand_all(graph_state *s, const graph_plan *p, bool exemplars_only);
