@@ -14,7 +14,7 @@ enum { WIDTH_DP = 316, ATTRIBUTES = 12, MAX_MEMBERS = 4096, MAX_BARS = 96, MAX_O
 /* Members of the stack around what is chosen: the same operator in each of them. */
 typedef struct members {
     uint32_t *items;
-    size_t n;
+    size_t n, n_all;
     double sum_ns;
     size_t slowest;
 } members;
@@ -43,18 +43,19 @@ static members find_members(const scene_graph *g)
     members m = {0};
     uint32_t stack = scene_graph_stack(g->plan, g->selected);
     bool leaf = g->plan->elements[g->selected].kind == ELEMENT_LEAF;
-    if (stack == GRAPH_NONE) {
+    if (stack == GRAPH_NONE || g->plan->elements[stack].family >= g->plan->n_families) {
         return m;
     }
+    const plan_family *f = &g->plan->families[g->plan->elements[stack].family];
     m.items = mem_alloc(MAX_MEMBERS * sizeof *m.items);
     if (leaf) {
         m.n = scene_graph_counterparts(g->plan, stack, g->selected, m.items, MAX_MEMBERS);
     } else if (g->selected == stack) {
-        const plan_family *f = &g->plan->families[g->plan->elements[stack].family];
         for (uint32_t i = 0; i < f->n_members && m.n < MAX_MEMBERS; i++) {
             m.items[m.n++] = g->plan->members[f->first_member + i];
         }
     }
+    m.n_all = m.n < MAX_MEMBERS ? m.n : f->n_members;
     for (size_t i = 0; i < m.n; i++) {
         m.sum_ns += (double)g->measures[m.items[i]].time_ns;
         m.slowest = g->measures[m.items[i]].time_ns > g->measures[m.items[m.slowest]].time_ns ? i : m.slowest;
@@ -97,7 +98,7 @@ static void show_member_bars(panels *p, const scene_graph *g, const members *m)
         counts[b] = height > counts[b] ? height : counts[b];
         marked[b] = marked[b] || (double)v > 1.25 * mean;
     }
-    (void)snprintf(title, sizeof title, "Time over the %zu members", m->n);
+    (void)snprintf(title, sizeof title, "Time over the %s%zu members", m->n < m->n_all ? "first " : "", m->n);
     (void)snprintf(last, sizeof last, "%zu", m->n - 1);
     ui_space(p->ui, 6);
     ui_section(p->ui, title, NULL);
@@ -184,14 +185,13 @@ static void show_measured(panels *p, const scene_graph *g, const members *m)
     char text[64];
     bool is_stack = g->plan->elements[g->selected].kind == ELEMENT_STACK;
     if (m->n > 1) {
-        (void)snprintf(text, sizeof text, "%zu", m->n);
-        ui_key_value(p->ui, "members", text);
+        pair_count(p, "members", m->n_all);
     }
     if (!g->join || (ns <= 0 && m->sum_ns <= 0)) {
         return;
     }
     if (m->n > 1) {
-        pair_time(p, "time, mean of members", m->sum_ns / (double)m->n);
+        pair_time(p, m->n < m->n_all ? "time, mean of the first" : "time, mean of members", m->sum_ns / (double)m->n);
         show_slowest(p, g, m);
     } else {
         pair_time(p, "time in a step", ns);

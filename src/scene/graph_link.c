@@ -22,31 +22,37 @@ bool scene_graph_select_event(scene *s, uint64_t row)
     return true;
 }
 
-uint64_t scene_graph_row(const scene *s)
+static uint64_t longest_row(const graph_plan *p, const graph_join *j, uint32_t chosen)
 {
-    const graph_view *g = s->graph;
-    const graph_join *j = g && g->now ? graph_work_join(g->work) : NULL;
-    if (!j || g->selected == GRAPH_NONE) {
-        return UINT64_MAX;
-    }
-    const graph_plan *p = g->now->of->plan;
     uint64_t row = UINT64_MAX;
     int64_t longest = -1;
     for (uint32_t node = 0; node < p->g->n_nodes; node++) {
         const node_time *t = &j->times[node];
-        if (t->n == 0 || t->max_ns <= longest || p->element_of[node] == GRAPH_NONE) {
+        uint32_t e = p->element_of[node];
+        if (t->n == 0 || t->max_ns <= longest || e == GRAPH_NONE) {
             continue;
         }
-        uint32_t e = p->element_of[node];
-        bool in =
-            e == g->selected || p->elements[g->selected].kind == ELEMENT_ROOT ||
-            (p->elements[g->selected].kind != ELEMENT_LEAF && plan_child_towards(p, g->selected, e) != GRAPH_NONE);
-        if (in) {
+        if (e == chosen || chosen == 0 || plan_child_towards(p, chosen, e) != GRAPH_NONE) {
             longest = t->max_ns;
             row = t->max_row;
         }
     }
     return row;
+}
+
+uint64_t scene_graph_row(const scene *s)
+{
+    graph_view *g = s->graph;
+    const graph_join *j = g && g->now ? graph_work_join(g->work) : NULL;
+    if (!j || g->selected == GRAPH_NONE) {
+        return UINT64_MAX;
+    }
+    if (g->row_of != g->selected || g->row_plan != g->now->of->serial) { /* asked for in every frame */
+        g->row_of = g->selected;
+        g->row_plan = g->now->of->serial;
+        g->row = longest_row(g->now->of->plan, j, g->selected);
+    }
+    return g->row;
 }
 
 void scene_graph_linked(scene *s, uint64_t row)

@@ -188,8 +188,11 @@ struct graph_view {
     uint32_t path_to;    /* element; GRAPH_NONE */
     bool wants_go;       /* the camera goes to what is selected once it is visible */
     uint64_t linked_row; /* the run's selected event that was followed last */
-    uint8_t *marks;      /* bits per element: what is chosen, and its counterparts */
-    uint32_t marks_of;   /* element */
+    uint64_t row;        /* the longest event of what is chosen, when it was asked for last */
+    uint32_t row_of;
+    uint64_t row_plan;
+    uint8_t *marks;    /* bits per element: what is chosen, and its counterparts */
+    uint32_t marks_of; /* element */
     uint64_t marks_plan;
     bool has_looked; /* for what first.select names */
 
