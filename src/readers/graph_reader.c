@@ -214,7 +214,9 @@ static marey_status load(const char *path, const graph_input *in, content *c)
 
 /* ---- reading ---- */
 
-static marey_status read_input(const graph_input *in, const graph_finish_options *options, graph *out)
+/* `c`: what holds the input, dropped as soon as all of it was pushed, so that it is not in memory beside the finished
+ * graph; NULL: the caller's. */
+static marey_status read_input(const graph_input *in, content *c, const graph_finish_options *options, graph *out)
 {
     int score = 0;
     const graph_format *format = choose(in, &score);
@@ -226,6 +228,9 @@ static marey_status read_input(const graph_input *in, const graph_finish_options
     marey_status status = format->read(in, b);
     if (status == MAREY_OK && is_cancelled(in->cancel)) {
         status = MAREY_CANCELLED;
+    }
+    if (c) {
+        drop_content(c);
     }
     if (status == MAREY_OK) {
         status = graph_builder_finish(b, options, out);
@@ -244,7 +249,7 @@ marey_status graph_read_memory(const void *data, size_t size, const char *name, 
                       .diag = d,
                       .file = diag_file(d, name),
                       .cancel = options ? options->cancel : NULL};
-    return read_input(&in, options, out);
+    return read_input(&in, NULL, options, out);
 }
 
 marey_status graph_read_file(const char *path, const graph_finish_options *options, graph *out, diag *d)
@@ -256,7 +261,7 @@ marey_status graph_read_file(const char *path, const graph_finish_options *optio
     if (status == MAREY_OK) {
         in.data = c.data;
         in.size = c.size;
-        status = read_input(&in, options, out);
+        status = read_input(&in, &c, options, out);
     }
     drop_content(&c);
     return status;
