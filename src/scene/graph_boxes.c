@@ -506,12 +506,17 @@ static box_paint paint_of(const scene *s, const graph_view *g, const seen_item *
                    .strip = own_colour(s, p, e),
                    .border_w = fmaxf(1, px(s, 1))};
     b.has_strip = part < 0 && e->kind == ELEMENT_LEAF;
+    if (part < 0 && graph_text_dp(s, g, LABEL_DP) <= 0) { /* without its name, its colour tells what it is */
+        b.fill = graph_mix(b.fill, b.strip, b.has_strip ? 0.6 : 0.3);
+        b.has_strip = false;
+    }
     if (part >= 0) {
         b.fill = heat(s->t, part);
         b.text = theme_label_colour(s->t, b.fill);
     }
     if (!lit) {
         b.text = graph_mix(b.fill, b.text, 0.4);
+        b.fill = graph_text_dp(s, g, LABEL_DP) <= 0 ? graph_mix(s->l->clear, b.fill, 0.4) : b.fill;
         b.strip = graph_mix(b.fill, b.strip, 0.35);
     } else if (is_dimming(g)) {
         b.border = graph_mix(s->t->line, s->t->accent, 0.7);
@@ -578,7 +583,7 @@ static void draw_field(scene *s, graph_view *g, const seen_item *k)
         double cover = k->cover / 255.0;
         c = graph_mix(s->l->clear, c, is_dimming(g) ? 0.2 : 0.12 + 0.6 * cover);
     }
-    draw_rect(s->l, LAYER_DATA, whole_px(k->r), faded(s, c, k->alpha));
+    draw_rect(s->l, LAYER_DATA, whole_px(graph_box_of(s, g, k)), faded(s, c, k->alpha));
 }
 
 /* ------------------------------------------------------------------ all of them */
@@ -599,24 +604,29 @@ static size_t find_cover(scene *s, const graph_view *g)
     return cover;
 }
 
+static bool is_small(const scene *s, const graph_view *g, const seen_item *k)
+{
+    rect r = graph_box_of(s, g, k);
+    return fminf(r.w, r.h) < px(s, 8);
+}
+
 void graph_boxes_draw(scene *s, graph_view *g)
 {
     double dp = graph_text_dp(s, g, LABEL_DP);
     size_t cover = find_cover(s, g);
-    float small = px(s, 10);
     g->n_labels = 0;
     g->n_placed = 0;
     for (size_t i = 0; i < g->n_seen; i++) {
         const seen_item *k = &g->seen[i];
         if (k->kind == SEEN_OPEN) {
             draw_frame(s, g, k, i == cover || (cover != SIZE_MAX && covers_plot(s, k->r)));
-        } else if (k->kind == SEEN_BLOB || fminf(k->r.w, k->r.h) < small) {
+        } else if (k->kind == SEEN_BLOB || is_small(s, g, k)) {
             draw_field(s, g, k);
         }
     }
     for (size_t i = 0; i < g->n_seen; i++) {
         const seen_item *k = &g->seen[i];
-        if (k->kind == SEEN_CLOSED && fminf(k->r.w, k->r.h) >= small) {
+        if (k->kind == SEEN_CLOSED && !is_small(s, g, k)) {
             draw_box(s, g, k, dp);
         } else if (k->kind == SEEN_OPEN && k->item != 0 && dp > 0) {
             draw_title(s, g, k, dp);

@@ -121,10 +121,12 @@ static void draw_lanes(scene *s, graph_view *g)
         }
         draw_hline(s->l, LAYER_GROUND, r.x, r.x + r.w, r.y, s->t->hairline);
         char text[32];
-        (void)snprintf(text, sizeof text, "stage %d", l->lanes[i].stage);
-        rect label = {r.x + s->m.pad, fmaxf(r.y, s->m.plot.y + px(s, HEAD_DP)) + px(s, 4), px(s, 100), px(s, 16)};
-        if (r.h >= px(s, 20)) {
-            (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11.5, label, TEXT_LEFT, s->t->dim, text);
+        (void)snprintf(text, sizeof text, r.h < px(s, 20) ? "%d" : "stage %d", l->lanes[i].stage);
+        rect label = {r.x + s->m.pad, fmaxf(r.y, s->m.plot.y + px(s, HEAD_DP)) + px(s, 2), px(s, 100),
+                      fminf(px(s, 16), r.h - px(s, 4))};
+        if (r.h >= px(s, 14)) {
+            (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, r.h < px(s, 20) ? 9.5 : 11.5, label, TEXT_LEFT, s->t->dim,
+                           text);
         }
     }
 }
