@@ -270,8 +270,9 @@ static void show_chosen(panels *p, const scene_graph *g)
     show_measured(p, g, &m);
     show_member_bars(p, g, &m);
     show_links(p, g);
-    if (leaf) {
-        show_attributes(p, g, e->node);
+    uint32_t node = e->node;
+    if (leaf || plan_folded_nodes(g->plan, g->selected, &node, 1) > 0) {
+        show_attributes(p, g, node); /* of a module: those of the call that it stands for */
     }
     free(m.items);
 }

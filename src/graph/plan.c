@@ -24,6 +24,7 @@ void graph_plan_destroy(graph_plan **pp)
     free(p->text);
     free(p->elements);
     free(p->element_of);
+    free(p->calls);
     free(p->families);
     free(p->members);
     free(p->map);
@@ -34,10 +35,10 @@ void graph_plan_destroy(graph_plan **pp)
 
 static void work_deinit(plan_work *w)
 {
-    void *owned[] = {w->into, w->folded,   w->ordinal,  w->leaf_of,   w->leaf_node, w->leaf_tree,
-                     w->at,   w->tree,     w->in_first, w->edge_from, w->edge_to,   w->edge_label,
-                     w->perm, w->arc_from, w->arc_to,   w->rank,      w->ranked,    w->label,
-                     w->kin,  w->colour,   w->sign,     w->loose,     w->where};
+    void *owned[] = {w->into,   w->folded,   w->ordinal, w->leaf_of,  w->leaf_node, w->leaf_tree, w->calls,
+                     w->called, w->at,       w->tree,    w->in_first, w->edge_from, w->edge_to,   w->edge_label,
+                     w->perm,   w->arc_from, w->arc_to,  w->rank,     w->ranked,    w->label,     w->kin,
+                     w->colour, w->sign,     w->loose,   w->where};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }

@@ -7,7 +7,8 @@
  *  parameters   parameters, constants and inputs without producers (or with such alone) go into each of their consumers
  *  bookkeeping  operators that compute nothing (GRAPH_CLASS_BOOKKEEPING) are contracted into their one producer or
  *               their one consumer, only where they have at most one input or at most one output: never k x m edges
- *  chains       a scope whose only child is a scope, or one operator, becomes one element with it: "a/b"
+ *  chains       a scope whose only child is a scope, or one operator, becomes one element with it: "a/b"; so does a
+ *               call that lies in its own body and has no edges: the module stands for it
  *  cycles       of the quotient graph of each module: re-entry splitting into at most 3 convex parts ("part 1 of 2"),
  *               then weighted feedback arcs by Eades, Lin, Smyth; marked, never deleted
  *  prune        edges between different top-level modules end in port stubs, hubs by degree and span likewise, bridges
@@ -105,8 +106,11 @@ typedef struct graph_plan {
     size_t n_text;
     plan_element *elements;
     size_t n_elements;
-    uint32_t *element_of; /* [n_nodes]: the leaf that shows the node: its own, or that it is folded into; GRAPH_NONE: a
-                             parameter shown by each of its consumers */
+    uint32_t
+        *element_of;      /* [n_nodes]: the leaf that shows the node: its own, or that it is folded into; of a call that
+                             its module stands for: the module; GRAPH_NONE: a parameter shown by each of its consumers */
+    uint32_t (*calls)[2]; /* (element, node), ascending: calls without edges that lie in their own body */
+    size_t n_calls;
     plan_family *families;
     size_t n_families;
     uint32_t *members;
@@ -138,8 +142,9 @@ uint32_t plan_counterpart(const graph_plan *p, uint32_t family, uint32_t leaf, u
 /** How a member differs from the first one, in words ("mlp/MatMul: shape f16[1,8] not f16[1,4]; 2 more"); nothing is
  *  added when it does not. Work is bounded by the family's size. */
 void plan_difference(const graph_plan *p, uint32_t family, uint32_t member, strbuf *out);
-/** Nodes that are folded into a leaf, its own first; up to cap. @return how many there are */
-size_t plan_folded_nodes(const graph_plan *p, uint32_t leaf, uint32_t *nodes, size_t cap);
+/** Nodes that are folded into a leaf, its own first, or the calls that a module stands for; up to cap.
+ *  @return how many there are */
+size_t plan_folded_nodes(const graph_plan *p, uint32_t element, uint32_t *nodes, size_t cap);
 /** @return NULL, or a sentence that names the first breach */
 const char *graph_plan_check(const graph_plan *p);
 

@@ -39,9 +39,13 @@ static const char *check_tree(const graph_plan *p)
 
 static const char *check_sums(const graph_plan *p)
 {
+    size_t call = 0;
     for (size_t i = 0; i < p->n_elements; i++) {
         const plan_element *e = &p->elements[i];
         size_t leaves = e->kind == ELEMENT_LEAF, nodes = 0;
+        for (; call < p->n_calls && p->calls[call][0] == i; call++) {
+            nodes++;
+        }
         for (size_t k = e->first_child; k < (size_t)e->first_child + e->n_children; k++) {
             leaves += p->elements[k].n_leaves;
             nodes += p->elements[k].n_nodes;
@@ -69,7 +73,9 @@ static const char *check_nodes(const graph_plan *p)
     size_t own = 0;
     for (size_t i = 0; i < g->n_nodes; i++) {
         uint32_t e = p->element_of[i];
-        if (e != GRAPH_NONE && (e >= p->n_elements || p->elements[e].kind != ELEMENT_LEAF)) {
+        bool stands_for =
+            e < p->n_elements && p->elements[e].kind == ELEMENT_MODULE && g->node_body[i] == g->node_scope[i];
+        if (e != GRAPH_NONE && !stands_for && (e >= p->n_elements || p->elements[e].kind != ELEMENT_LEAF)) {
             return "a node is shown by what is no leaf";
         }
         own += e != GRAPH_NONE && p->elements[e].node == i;

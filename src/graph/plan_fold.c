@@ -235,6 +235,44 @@ static size_t count_loops(const graph *g)
     return n;
 }
 
+static bool has_edges(const graph *g, uint32_t node)
+{
+    return g->in_first[node] < g->in_first[node + 1] || g->from_first[node] < g->from_first[node + 1];
+}
+
+/* A call that lies in its own body and takes part in no wire is that module: its element shows it. Meanwhile it is in
+ * the list of the first leaf inside, so that strictness asks for it. */
+static bool is_call(const plan_work *w, uint32_t node)
+{
+    const graph *g = w->g;
+    uint32_t scope = g->node_scope[node];
+    return g->node_body[node] == scope && scope != 0 && w->into[node] == node && w->folded[node] == GRAPH_NONE &&
+           g->node_role[node] == GRAPH_OPERATOR && !has_edges(g, node);
+}
+
+static void fold_calls(plan_work *w)
+{
+    const graph *g = w->g;
+    uint32_t *first = mem_alloc(g->n_scopes * sizeof *first); /* leaf inside a scope */
+    memset(first, 0xFF, g->n_scopes * sizeof *first);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (w->into[i] == i && !is_call(w, i)) {
+            for (uint32_t s = g->node_scope[i]; s != 0 && first[s] == GRAPH_NONE; s = g->scope_parent[s]) {
+                first[s] = i;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (is_call(w, i) && first[g->node_scope[i]] != GRAPH_NONE) {
+            VEC_PUSH(w->calls, w->n_calls, w->cap_calls, i);
+        }
+    }
+    for (size_t k = 0; k < w->n_calls; k++) {
+        w->into[w->calls[k]] = first[g->node_scope[w->calls[k]]];
+    }
+    free(first);
+}
+
 /* The list of each leaf by the order of the input, and places in it. */
 static void order_folded(plan_work *w)
 {
@@ -284,6 +322,9 @@ marey_status plan_fold(plan_work *w)
     }
     if (status == MAREY_OK) {
         count_folded(w, STEP_BOOKKEEPING, &n_nodes, &n_edges);
+        if (w->o.steps[STEP_CHAINS]) {
+            fold_calls(w);
+        }
         order_folded(w);
     }
     return status;

@@ -54,6 +54,34 @@ static void count_leaf_nodes(const plan_work *w, const uint32_t *place)
     }
 }
 
+static int by_element(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    if (x[0] != y[0]) {
+        return x[0] < y[0] ? -1 : 1;
+    }
+    return x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+/* Calls leave the lists of leaves for their modules. */
+static void place_calls(const plan_work *w, const uint32_t *place)
+{
+    graph_plan *p = w->p;
+    p->calls = mem_alloc((w->n_calls + 1) * sizeof *p->calls);
+    p->n_calls = w->n_calls;
+    for (size_t i = 0; i < w->n_calls; i++) {
+        uint32_t node = w->calls[i], leaf = place[w->leaf_tree[w->leaf_of[node]]];
+        uint32_t element = place[plan_call_tree(w, node)];
+        p->calls[i][0] = element;
+        p->calls[i][1] = node;
+        p->elements[leaf].n_nodes--;
+        p->elements[element].n_nodes++;
+    }
+    if (p->n_calls > 1) {
+        qsort(p->calls, p->n_calls, sizeof *p->calls, by_element);
+    }
+}
+
 /* How many operators of each class and phase a module holds. */
 typedef struct tally {
     uint32_t classes[GRAPH_CLASS_COUNT], phases[GRAPH_PHASE_COUNT];
@@ -115,15 +143,6 @@ static void add_up(graph_plan *p)
     free(inner);
 }
 
-static int by_arc(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    if (x[0] != y[0]) {
-        return x[0] < y[0] ? -1 : 1;
-    }
-    return x[1] < y[1] ? -1 : x[1] > y[1];
-}
-
 /* Families and back arcs speak of tree nodes and leaves until here. */
 static void rename_all(const plan_work *w, const uint32_t *place)
 {
@@ -142,10 +161,10 @@ static void rename_all(const plan_work *w, const uint32_t *place)
         p->back_arcs[i][1] = place[p->back_arcs[i][1]];
     }
     if (p->n_back_arcs > 0) {
-        qsort(p->back_arcs, p->n_back_arcs, sizeof *p->back_arcs, by_arc);
+        qsort(p->back_arcs, p->n_back_arcs, sizeof *p->back_arcs, by_element);
         size_t n = 1;
         for (size_t i = 1; i < p->n_back_arcs; i++) {
-            if (by_arc(p->back_arcs[i], p->back_arcs[n - 1]) != 0) {
+            if (by_element(p->back_arcs[i], p->back_arcs[n - 1]) != 0) {
                 memmove(p->back_arcs[n++], p->back_arcs[i], sizeof *p->back_arcs);
             }
         }
@@ -192,6 +211,7 @@ static bool make_elements(plan_work *w, const uint32_t *queue, const uint32_t *p
         fill_element(w, queue[i], place, &p->elements[i]);
     }
     count_leaf_nodes(w, place);
+    place_calls(w, place);
     if (is_cancelled(w->o.cancel)) {
         return false;
     }
@@ -207,6 +227,9 @@ static void show_by_elements(plan_work *w, const uint32_t *place)
     for (size_t i = 0; i < w->g->n_nodes; i++) {
         uint32_t leaf = p->element_of[i];
         p->element_of[i] = leaf == GRAPH_NONE ? GRAPH_NONE : place[w->leaf_tree[leaf]];
+    }
+    for (size_t i = 0; i < p->n_calls; i++) {
+        p->element_of[p->calls[i][1]] = p->calls[i][0];
     }
 }
 

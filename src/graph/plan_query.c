@@ -96,12 +96,37 @@ uint32_t plan_counterpart(const graph_plan *p, uint32_t family, uint32_t leaf, u
     return GRAPH_NONE;
 }
 
+/* First of the calls that an element stands for. */
+static size_t first_call(const graph_plan *p, uint32_t element)
+{
+    size_t lo = 0, hi = p->n_calls;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->calls[mid][0] < element) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+static size_t called_nodes(const graph_plan *p, uint32_t element, size_t n, uint32_t *nodes, size_t cap)
+{
+    for (size_t i = first_call(p, element); i < p->n_calls && p->calls[i][0] == element; i++, n++) {
+        if (n < cap) {
+            nodes[n] = p->calls[i][1];
+        }
+    }
+    return n;
+}
+
 /* Nodes that were contracted into one another are joined by edges: found by walking along those whose leaf it is. */
 size_t plan_folded_nodes(const graph_plan *p, uint32_t leaf, uint32_t *nodes, size_t cap)
 {
     const graph *g = p->g;
     if (leaf >= p->n_elements || p->elements[leaf].node == GRAPH_NONE) {
-        return 0;
+        return leaf < p->n_elements ? called_nodes(p, leaf, 0, nodes, cap) : 0;
     }
     map64 seen = {0};
     uint32_t *found = NULL;
@@ -127,5 +152,5 @@ size_t plan_folded_nodes(const graph_plan *p, uint32_t leaf, uint32_t *nodes, si
     memcpy(nodes, found, (n < cap ? n : cap) * sizeof *nodes);
     free(found);
     map64_deinit(&seen);
-    return n;
+    return called_nodes(p, leaf, n, nodes, cap);
 }

@@ -142,7 +142,7 @@ static void sign_module(plan_work *w, uint32_t module, wl_work *s)
     for (int round = 0; round < WL_ROUNDS && n > 1 && m > 0 && !is_cancelled(w->o.cancel); round++) {
         refine(w, p, s, n);
     }
-    uint64_t sign[2] = {n, ~(uint64_t)n};
+    uint64_t sign[2] = {n ^ w->called[module], ~(uint64_t)n ^ w->called[module]};
     k = 0;
     for (uint32_t t = p->first_child; t != GRAPH_NONE; t = w->tree[t].next, k++) {
         w->colour[t] = s->colour[k];
@@ -178,6 +178,14 @@ marey_status plan_signatures(plan_work *w)
     label_kin(w);
     w->colour = mem_calloc(w->n_tree + 1, sizeof *w->colour);
     w->sign = mem_calloc(w->n_tree + 1, sizeof *w->sign);
+    w->called = mem_calloc(w->n_tree + 1, sizeof *w->called);
+    for (size_t i = 0; i < w->n_calls; i++) {
+        uint32_t t = plan_call_tree(w, w->calls[i]), leaf = w->tree[t].leaf;
+        w->called[t] += mix64(w->g->node_op[w->calls[i]], 9);
+        if (leaf != GRAPH_NONE) {
+            w->label[leaf] = mix64(w->label[leaf], w->called[t]);
+        }
+    }
     wl_work s = {0};
     marey_status status = MAREY_OK;
     for (uint32_t t = (uint32_t)w->n_tree; t-- > 0 && status == MAREY_OK;) {

@@ -94,6 +94,26 @@ static uint32_t joined_label(plan_work *w, scope_work *s, uint32_t scope, const 
     return text_table_append(&w->labels, strbuf_str(text), text->n);
 }
 
+static bool lies_in(const graph *g, uint32_t scope, uint32_t outer)
+{
+    while (scope > outer) { /* parents have smaller numbers */
+        scope = g->scope_parent[scope];
+    }
+    return scope == outer;
+}
+
+uint32_t plan_call_tree(const plan_work *w, uint32_t node)
+{
+    uint32_t scope = w->g->node_scope[node], found = w->leaf_tree[w->leaf_of[node]];
+    for (uint32_t t = w->tree[found].parent; t != 0; t = w->tree[t].parent) {
+        if (w->tree[t].kind == ELEMENT_MODULE && !lies_in(w->g, w->tree[t].scope, scope)) {
+            break;
+        }
+        found = w->tree[t].kind == ELEMENT_MODULE ? t : found;
+    }
+    return found;
+}
+
 static void append(plan_work *w, scope_work *s, uint32_t scope, uint32_t child)
 {
     uint32_t parent = s->tree[scope];
@@ -190,8 +210,9 @@ static void count_chains(plan_work *w, const scope_work *s, size_t n_leaves, siz
         after += s->leaves[i] > 0 && s->gone[i] != 1;
     }
     plan_step_count *c = &w->p->steps[STEP_CHAINS];
-    *c = (plan_step_count){w->o.steps[STEP_CHAINS], n_leaves + before, n_leaves + after, n_edges, n_edges,
-                           before - after};
+    size_t calls = w->n_calls;
+    *c = (plan_step_count){w->o.steps[STEP_CHAINS], n_leaves + calls + before, n_leaves + after, n_edges, n_edges,
+                           calls + before - after};
     for (int i = STEP_PARAMETERS; i <= STEP_BOOKKEEPING; i++) {
         w->p->steps[i].nodes_before += before;
         w->p->steps[i].nodes_after += before;

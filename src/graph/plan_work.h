@@ -42,6 +42,8 @@ typedef struct plan_work {
     uint32_t *folded;  /* [n_nodes]: next node of the same leaf; list from the leaf's own */
     uint16_t *ordinal; /* [n_nodes]: place in that list */
     uint32_t *leaf_of; /* [n_nodes]: leaf that shows it, or GRAPH_NONE */
+    uint32_t *calls;   /* nodes that their modules stand for; in the lists of the first leaves inside until the end */
+    size_t n_calls, cap_calls;
     uint32_t n_leaves;
     uint32_t *leaf_node; /* [n_leaves] */
     uint32_t *leaf_tree; /* [n_leaves] */
@@ -62,6 +64,7 @@ typedef struct plan_work {
     uint32_t *ranked; /* [n_leaves]: leaves by rank */
 
     uint64_t *label;      /* [n_leaves]: what an operator is, at the level that may stack */
+    uint64_t *called;     /* [n_tree]: the calls that a module stands for */
     uint64_t *kin;        /* [n_leaves]: operator types around it */
     uint64_t *colour;     /* [n_tree]: among its siblings */
     uint64_t (*sign)[2];  /* [n_tree]: signature of a module */
@@ -95,6 +98,8 @@ marey_status plan_fold_edges(plan_work *w);
 /* plan_tree.c */
 marey_status plan_tree(plan_work *w);
 uint32_t plan_add_tree(plan_work *w, uint32_t parent, element_kind kind);
+/** The outermost module (else leaf) inside the scope of one of w->calls: it stands for it. */
+uint32_t plan_call_tree(const plan_work *w, uint32_t node);
 /* plan_rank.c */
 void plan_need_ranks(plan_work *w);
 /** Leaves of a module by rank; the caller frees. Ranks have been asked for. */

@@ -1,7 +1,7 @@
 /*
  * Contract: a plan folds parameters and bookkeeping under the guard, joins chains, splits cycles or marks them, and
- * keeps every node reachable; each step has its switch. Nothing recurses: chains and scopes may be as deep as they
- * like.
+ * keeps every node reachable; a module stands for the call whose body it is; each step has its switch. Nothing
+ * recurses: chains and scopes may be as deep as they like.
  */
 #include "cm.h"
 
@@ -235,6 +235,57 @@ static void a_plan_can_be_cancelled(void **state)
     graph_deinit(&g);
 }
 
+/* A call that lies in its own body, without edges: its module stands for it, and only calls of one type are alike. With
+ * an edge, or with nothing else in its scope, it stays an operator. */
+static void modules_stand_for_their_calls(void **state)
+{
+    (void)state;
+    graph_builder *b = graph_builder_create(NULL, 0);
+    uint32_t call[6], scope[6], last = gen_node(b, 0, "x", "Gather");
+    static const char *const ops[6] = {"linear", "linear", "linear", "matmul", "linear", "empty"};
+    for (int i = 0; i < 6; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "%s_%d", ops[i], i);
+        scope[i] = gen_scope(b, 0, name);
+        call[i] = gen_node(b, scope[i], name, ops[i]);
+        graph_builder_body(b, call[i], scope[i]);
+        for (int k = 0; k < 2 && i < 5; k++) {
+            uint32_t v = gen_node(b, scope[i], k ? "mm" : "t", k ? "mm" : "t");
+            graph_builder_edge(b, last, 0, v, 0, 0);
+            last = v;
+        }
+    }
+    graph_builder_edge(b, last, 0, call[4], 0, 0);
+    graph g;
+    gen_finish(&b, false, &g);
+    graph_plan *p = make(&g, NULL);
+    assert_int_equal(p->n_calls, 4);
+    for (int i = 0; i < 4; i++) {
+        const plan_element *e = &p->elements[p->element_of[call[i]]];
+        assert_int_equal(e->kind, ELEMENT_MODULE);
+        assert_int_equal(e->scope, scope[i]);
+        assert_int_equal(e->n_leaves, 2);
+        assert_int_equal(e->n_nodes, 3);
+        uint32_t node = 0;
+        assert_int_equal(plan_folded_nodes(p, p->element_of[call[i]], &node, 1), 1);
+        assert_int_equal(node, call[i]);
+    }
+    assert_int_equal(p->elements[p->element_of[call[4]]].kind, ELEMENT_LEAF);
+    assert_int_equal(p->elements[p->element_of[call[5]]].kind, ELEMENT_LEAF);
+    assert_int_equal(p->n_families, 1);
+    assert_int_equal(p->families[0].n_members, 3); /* the matmul has the same inside, but is none */
+    assert_int_equal(p->elements[0].n_nodes, g.n_nodes);
+    graph_plan_destroy(&p);
+    plan_options o;
+    plan_options_init(&o);
+    o.steps[STEP_CHAINS] = false;
+    p = make(&g, &o);
+    assert_int_equal(p->n_calls, 0);
+    assert_int_equal(p->elements[p->element_of[call[0]]].kind, ELEMENT_LEAF);
+    graph_plan_destroy(&p);
+    graph_deinit(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +294,7 @@ int main(void)
         cmocka_unit_test(chains_become_one),
         cmocka_unit_test(a_module_that_is_entered_again_is_split),
         cmocka_unit_test(backward_through_the_same_scopes_is_split),
+        cmocka_unit_test(modules_stand_for_their_calls),
         cmocka_unit_test(deep_things_do_not_recurse),
         cmocka_unit_test(a_plan_can_be_cancelled),
     };
