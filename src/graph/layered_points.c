@@ -144,15 +144,17 @@ static uint32_t best_cut(const layered *g, const float *start, uint32_t after, f
     return best;
 }
 
+enum { LEAST_WRAPPED = 500 }; /* px: what is shorter is read in one row */
+
 void router_rows(router *r, float wrap_aspect)
 {
     const layered *g = r->g;
     float height;
     float *start = layer_starts(g, &height);
     float length = start[g->n_layers];
-    double aspect = 2.2; /* of the wrapped whole */
+    double aspect = 1.8; /* of the wrapped whole */
     uint32_t rows = (uint32_t)lround(sqrt((double)length / (aspect * ((double)height + 2 * LAYOUT_GAP))));
-    if (wrap_aspect <= 0 || length < wrap_aspect * height || rows < 2 || g->n_layers < 6) {
+    if (wrap_aspect <= 0 || length < wrap_aspect * height || length < LEAST_WRAPPED || rows < 2 || g->n_layers < 4) {
         free(start);
         one_row(r);
         return;

@@ -11,7 +11,7 @@
 
 void layout_options_init(layout_options *o)
 {
-    *o = (layout_options){.direction = LAYOUT_RIGHT, .routing = ROUTE_ORTHOGONAL, .wrap_aspect = 6};
+    *o = (layout_options){.direction = LAYOUT_RIGHT, .routing = ROUTE_ORTHOGONAL, .wrap_aspect = 3.5};
 }
 
 static void size_by_label(const graph_plan *p, uint32_t element, float *w, float *h)

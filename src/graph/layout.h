@@ -19,7 +19,7 @@ typedef enum layout_routing { ROUTE_ORTHOGONAL, ROUTE_SMOOTH } layout_routing;
 typedef struct layout_options {
     layout_direction direction;
     layout_routing routing;
-    double wrap_aspect; /* a module longer than this times its height is wrapped; 0: never. 6 is usual */
+    double wrap_aspect; /* a module longer than this times its height is wrapped; 0: never. 3.5 is usual */
     /* Size of a closed element or leaf, px: by its label's width. NULL: from the label's length. */
     void (*size)(void *ctx, const graph_plan *p, uint32_t element, float *w, float *h);
     void *size_ctx;
