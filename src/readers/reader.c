@@ -306,7 +306,7 @@ static const char *name_what_it_is(const chrome_reader *c, head_kind kind)
         return "is an HTML page without a trace in plain JSON";
     }
     if (kind == HEAD_TEXT) {
-        return "is text without trace events";
+        return "is text that is neither a trace nor a graph that marey knows";
     }
     if (c->walk.saw & JWALK_SAW_ARRAY_OF_ARRAYS) {
         return "is a list of arrays (such as a memory timeline), not a trace";
@@ -324,7 +324,7 @@ static const char *name_what_it_is(const chrome_reader *c, head_kind kind)
     if (c->hints & CHROME_HINT_SPEEDSCOPE) {
         return "is a speedscope profile, which marey does not read";
     }
-    return "is JSON without trace events";
+    return "is JSON that is neither a trace nor a graph that marey knows";
 }
 
 static marey_status judge_result(const input *in, const chrome_reader *c, head first)
