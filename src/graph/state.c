@@ -181,6 +181,25 @@ void graph_state_default(graph_state *s, const graph_plan *p, size_t budget)
     free(closed.at);
 }
 
+void graph_state_part_stages(graph_state *s, const graph_plan *p)
+{
+    enum { NOT_YET = -2, SEVERAL = -3 };
+    int *stage = mem_alloc((s->n + 1) * sizeof *stage);
+    for (size_t i = 0; i < s->n; i++) {
+        stage[i] = NOT_YET;
+    }
+    for (size_t i = s->n; i-- > 1;) { /* children stand behind their parents */
+        const plan_element *e = &p->elements[i];
+        int own = e->kind == ELEMENT_LEAF ? p->g->node_stage[e->node] : stage[i];
+        int *up = &stage[e->parent];
+        *up = own < 0 && own != SEVERAL ? *up : *up == NOT_YET || *up == own ? own : SEVERAL;
+        if (own == SEVERAL && !state_is_open(s, p, (uint32_t)i)) {
+            s->open[i] = STATE_OPEN;
+        }
+    }
+    free(stage);
+}
+
 void graph_state_expand_all(graph_state *s, const graph_plan *p, bool exemplars_only)
 {
     for (size_t i = 0; i < s->n; i++) {

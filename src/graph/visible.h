@@ -43,6 +43,9 @@ void graph_state_deinit(graph_state *s);
  *  are visible (40 is right for a window). What is alone on the page opens whatever the budget; where fewer than eight
  *  closed boxes would be seen, the largest opens beyond it (up to four times). Deterministic. */
 void graph_state_default(graph_state *s, const graph_plan *p, size_t budget);
+/** Open, beyond what is, every module that holds operators of several pipeline stages: an element stands in one lane.
+ */
+void graph_state_part_stages(graph_state *s, const graph_plan *p);
 /** Everything open; stacks dissolved or (exemplars_only) open at their first member. */
 void graph_state_expand_all(graph_state *s, const graph_plan *p, bool exemplars_only);
 /** Open `n` closed modules or stacks among the visible ones, by the seed. @return how many were opened */

@@ -131,7 +131,9 @@ marey_status build_back(vis_build *b)
               .stack = mem_alloc((widest + 1U) * sizeof *w.stack),
               .next = mem_alloc((widest + 1U) * sizeof *w.next),
               .on = mem_alloc(widest + 1U)};
-    mark_planned(b);
+    if (!b->s->flat) { /* without frames the modules that the plan ordered are not there */
+        mark_planned(b);
+    }
     for (uint32_t m = 0; m < b->v->n_items; m++) {
         if (b->line_first[m] == b->line_first[m + 1]) {
             continue;

@@ -337,6 +337,9 @@ static marey_status lay_out(graph_work *w, graph_picture *pic, const graph_shape
     o.size_ctx = &z;
     o.cancel = &w->cancel;
     pic->state.flat = o.by_stage && w->g->n_stages > 0;
+    if (pic->state.flat) {
+        graph_state_part_stages(&pic->state, pic->of->plan);
+    }
     marey_status status = visible_create(&pic->v, pic->of->plan, &pic->state, &w->cancel);
     if (status == MAREY_OK) {
         status = graph_layout_create(&pic->l, pic->of->plan, pic->v, &o, pic->of->cache);
