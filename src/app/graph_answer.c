@@ -278,6 +278,16 @@ static void print_families(const graph_plan *p)
     }
 }
 
+/* What the input had wrong, and what was made of it. */
+static void print_losses(const diag *d)
+{
+    for (size_t i = 0; d && i < d->n_losses; i++) {
+        const diag_loss *l = &d->losses[i];
+        (void)printf("%s  %-14s %" PRIu64 " x %s: %s\n", i == 0 ? "\n" : "", i == 0 ? "faults" : "", l->count,
+                     marey_loss_code(l->loss), marey_loss_text(l->loss));
+    }
+}
+
 void graph_answer_print(const graph_answer *a)
 {
     const graph *g = a->g;
@@ -297,4 +307,5 @@ void graph_answer_print(const graph_answer *a)
                  g->n_edges - g->n_implied_edges, v->n_drawn, v->n_bundled, v->n_stubbed, v->n_folded, v->n_back);
     (void)printf("  %-14s read %.1f ms, simplify %.1f ms, lay out %.1f ms\n", "time", a->read_s * 1e3,
                  a->simplify_s * 1e3, a->layout_s * 1e3);
+    print_losses(a->losses);
 }

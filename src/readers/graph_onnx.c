@@ -453,6 +453,7 @@ static void deinit(onnx_reader *r)
     free(r->frames);
     free(r->functions);
     free(r->bodies);
+    map64_deinit(&r->node_names);
     strbuf_deinit(&r->text);
     strbuf_deinit(&r->key);
     strbuf_deinit(&r->path);

@@ -103,6 +103,7 @@ typedef struct onnx_reader {
     intern function_keys;                 /* "domain\0name\0overload" -> index */
     uint32_t *scope_parent, *scope_depth; /* of the scopes that were made here */
     size_t n_scopes, cap_scope_parent, cap_scope_depth;
+    map64 node_names; /* (space, hash of a name), to count names given twice */
     onnx_body *bodies;
     size_t n_bodies, cap_bodies;
     strbuf text, key, path;

@@ -336,6 +336,19 @@ static void push_bodies(onnx_reader *r, const onnx_frame *frame, const onnx_node
     r->n_bodies = 0;
 }
 
+/* Names of nodes are optional, but one name is one node's. Both stay: their edges go by the names of values. */
+static void count_same_name(onnx_reader *r, const onnx_node *node)
+{
+    const onnx_frame *frame = &r->frames[r->n_frames - 1];
+    if (node->n_name == 0 || frame->kind != ONNX_GRAPH) {
+        return;
+    }
+    uint64_t key = hash_u64(hash_bytes(node->name, node->n_name) + frame->space);
+    if ((*map64_put(&r->node_names, key))++ > 0) {
+        diag_lose(r->in->diag, MAREY_LOSS_DUPLICATE_NAME, r->in->file, node->message.offset, 1, NULL);
+    }
+}
+
 void onnx_take_node(onnx_reader *r, const pb_field *message)
 {
     size_t top = r->n_frames - 1;
@@ -346,6 +359,7 @@ void onnx_take_node(onnx_reader *r, const pb_field *message)
     if (id == GRAPH_NONE) {
         return;
     }
+    count_same_name(r, &node);
     r->n_bodies = 0;
     take_fields(r, &r->frames[top], &node, id, scope);
     onnx_frame frame = r->frames[top]; /* a copy: the stack may move */

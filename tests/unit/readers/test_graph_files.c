@@ -22,7 +22,7 @@ static const real_file files[] = {
     {"graphs/onnx/GPT2Model_pt1.4_opset11.onnx", 2848, 3333, 0, 0, 0},
     {"graphs/onnx/TFBertForQuestionAnswering_opset11.onnx", 3836, 4754, 0, 8, 0},
     {"graphs/onnx/bad_graph.onnx", 9, 7, 0, 0, 0},
-    {"graphs/onnx/bad_graph_with_duplicate_node_names.onnx", 2, 1, 0, 0, 0},
+    {"graphs/onnx/bad_graph_with_duplicate_node_names.onnx", 2, 1, 0, 0, 1},
     {"graphs/onnx/bert_toy_optimized.onnx", 384, 450, 0, 0, 0},
     {"graphs/onnx/chain500_I.onnx", 500, 499, 0, 0, 0},
     {"graphs/onnx/ext_weights.onnx", 3, 2, 0, 0, 0},

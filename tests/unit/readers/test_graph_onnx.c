@@ -125,6 +125,27 @@ static void plain(void **state)
     forget(&r);
 }
 
+/* Two nodes of one name: both stay, with their edges, and it is counted; nodes without names are none. */
+static void one_name_twice(void **state)
+{
+    (void)state;
+    strbuf g = {0};
+    add_node(&g, 1, "same", "Relu", "x", "h");
+    add_node(&g, 1, "same", "Erf", "h", "i");
+    add_node(&g, 1, "", "Clip", "i", "j");
+    add_node(&g, 1, "", "Clip", "j", "z");
+    read_graph r = read_model(&g, NULL);
+    assert_int_equal(r.status, MAREY_OK);
+    assert_int_equal(r.d.n_losses, 2);
+    for (size_t i = 0; i < r.d.n_losses; i++) { /* nobody makes x */
+        assert_int_equal(r.d.losses[i].count, 1);
+        assert_true(r.d.losses[i].loss == MAREY_LOSS_DUPLICATE_NAME || r.d.losses[i].loss == MAREY_LOSS_DANGLING);
+    }
+    assert_int_equal(real_nodes(&r.g), 4);
+    assert_int_equal(real_edges(&r.g), 3);
+    forget(&r);
+}
+
 static void add_attribute(strbuf *n, const char *name, uint32_t field, strbuf *message)
 {
     strbuf a = {0};
@@ -438,11 +459,17 @@ static void long_names_and_wide_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),       cmocka_unit_test(attributes),
-        cmocka_unit_test(other_types), cmocka_unit_test(bodies),
-        cmocka_unit_test(functions),   cmocka_unit_test(endless_functions),
-        cmocka_unit_test(scopes),      cmocka_unit_test(damage),
-        cmocka_unit_test(deep_bodies), cmocka_unit_test(long_names_and_wide_inputs),
+        cmocka_unit_test(one_name_twice),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(attributes),
+        cmocka_unit_test(other_types),
+        cmocka_unit_test(bodies),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(endless_functions),
+        cmocka_unit_test(scopes),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(deep_bodies),
+        cmocka_unit_test(long_names_and_wide_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
