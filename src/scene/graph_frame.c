@@ -9,6 +9,8 @@ static const double MOST_ZOOM = 6;
 static const double FIT_MOST = 1.25; /* small graphs are not blown up */
 static const double HEAD_ROOM_DP = 44;
 static const double MARGIN_DP = 32;
+static const double LANE_NAME_DP = 56;
+static const double LANE_ZOOM = 0.7; /* names inside can be read */
 
 /* ------------------------------------------------------------------ what is there */
 
@@ -76,6 +78,33 @@ static void fit_box(const scene *s, double x, double y, double w, double h, doub
     to->y = y + h / 2 - head / 2 / to->zoom;
 }
 
+/* All of the graph; names of lanes keep their room at the left. */
+static void fit_whole(const scene *s, const graph_view *g, graph_camera *to)
+{
+    const graph_layout *l = g->now->l;
+    double names = l->n_lanes > 0 ? LANE_NAME_DP : 0;
+    double share = 1 - names / fmax((double)(s->m.plot.w / s->m.s) - 2 * MARGIN_DP, 2 * LANE_NAME_DP);
+    fit_box(s, 0, 0, l->width, l->height, share, FIT_MOST, to);
+    to->x -= names / 2 / to->zoom;
+}
+
+/* Where to begin: all of the graph; of lanes that are too long for it their beginning, large enough to be read. The map
+ * in the corner shows the rest. */
+static void fit_first(const scene *s, const graph_view *g, graph_camera *to)
+{
+    const graph_layout *l = g->now->l;
+    fit_whole(s, g, to);
+    if (l->n_lanes == 0 || to->zoom >= LANE_ZOOM) {
+        return;
+    }
+    double room_w = (double)(s->m.plot.w / s->m.s) - 2 * MARGIN_DP;
+    graph_camera high;
+    fit_box(s, 0, 0, 1, l->height, 1, LANE_ZOOM, &high);
+    to->zoom = fmax(to->zoom, high.zoom);
+    to->x = (room_w / 2 - LANE_NAME_DP) / to->zoom;
+    to->y = high.y;
+}
+
 bool scene_graph_fit(const scene *s, uint32_t element, graph_camera *to)
 {
     const graph_view *g = s->graph;
@@ -84,7 +113,7 @@ bool scene_graph_fit(const scene *s, uint32_t element, graph_camera *to)
     }
     uint32_t item = element < g->now->of->plan->n_elements ? g->now->v->item_of[element] : 0;
     if (item == GRAPH_NONE || item == 0) {
-        fit_box(s, 0, 0, g->now->l->width, g->now->l->height, 1, FIT_MOST, to);
+        fit_whole(s, g, to);
         return true;
     }
     const layout_box *b = &g->now->l->boxes[item];
@@ -96,7 +125,7 @@ bool scene_graph_fit(const scene *s, uint32_t element, graph_camera *to)
 static double least_zoom(const scene *s, const graph_view *g)
 {
     graph_camera all;
-    fit_box(s, 0, 0, g->now->l->width, g->now->l->height, 1, FIT_MOST, &all);
+    fit_whole(s, g, &all);
     return fmin(all.zoom * 0.5, 0.5);
 }
 
@@ -130,7 +159,7 @@ static void set_camera(scene *s, graph_view *g, double moved_x, double moved_y)
 {
     graph_camera at = s->v.graph.at;
     if (!(at.zoom > 0) || !isfinite(at.x + at.y + at.zoom)) {
-        fit_box(s, 0, 0, g->now->l->width, g->now->l->height, 1, FIT_MOST, &at);
+        fit_first(s, g, &at);
     } else {
         at.x += moved_x;
         at.y += moved_y;
