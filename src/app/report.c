@@ -166,7 +166,7 @@ static void print_what_ifs(const diagnosis *g)
     if (g->n_what_ifs == 0) {
         return;
     }
-    (void)puts("\n  what if (removed excess, an approximation)");
+    (void)puts("\n  what if (played again without it; operators, exposed communication and the bubble: upper bounds)");
     for (size_t i = 0; i < g->n_what_ifs && i < SHOWN_WHAT_IFS; i++) {
         char step[32];
         time_format(g->what_ifs[i].step_without_ns, step, sizeof step);
