@@ -106,6 +106,7 @@ static marey_status make_key(const char *const *paths, size_t n, char out[40], d
 {
     key k = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
     key_add_text(&k, MAREY_PROGRAM_VERSION);
+    key_add_file(&k, "/proc/self/exe"); /* another build may read the same input differently */
     key_add_rules(&k);
     for (size_t i = 0; i < n; i++) {
         marey_status status = key_add_path(&k, paths[i], d);

@@ -18,7 +18,7 @@ bool input_is_hdf5(const char *path);
  * The path of the marey file that holds what `paths` name. Converts with progress on standard error unless `quiet`.
  *
  * The name in the cache is made from the paths, sizes and times of all input files, the user's category rules, and the
- * versions of the format and of marey: a changed input is converted anew. The 32 files used last are kept.
+ * version and build of marey: a changed input, or a changed marey, converts anew. The 32 files used last are kept.
  *
  * @param file  the path; owned by the caller (free)
  * Errors: IO (nothing at a path, no place for the cache), ARG (several marey files), what convert_paths returns.
