@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,13 @@ void arena_deinit(arena *a)
 {
     free_chunks(a->head);
     *a = (arena){.chunk_size = a->chunk_size};
+}
+
+void mem_give_back(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }
 
 uint64_t mem_peak_rss(void)

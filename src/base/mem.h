@@ -59,6 +59,8 @@ char *arena_strndup(arena *a, const char *s, size_t n); /* adds the NUL */
 void arena_reset(arena *a);                             /* keeps one chunk for reuse */
 void arena_deinit(arena *a);
 
+/** Freed memory that the allocator keeps goes back to the system: after something large is done. */
+void mem_give_back(void);
 /** Peak resident memory of this process in bytes, or 0 where the system doesn't say. */
 uint64_t mem_peak_rss(void);
 

@@ -38,37 +38,62 @@ static bool find_value(const graph_builder *b, const pushed_use *u, uint32_t *no
 
 static void lose_use(graph_builder *b, const pushed_use *u, bool first)
 {
-    builder_lose(b, MAREY_LOSS_DANGLING, u->offset, 1);
+    uint64_t offset = (uint64_t)u->offset_high << 32 | u->offset_low;
+    builder_lose(b, MAREY_LOSS_DANGLING, offset, 1);
     if (first && b->d) {
         const char *value = b->values.text + b->values.at[u->value];
-        diag_note(b->d, NULL, u->offset, "nothing makes the value \"%.200s\", which an operator takes", value);
+        diag_note(b->d, NULL, offset, "nothing makes the value \"%.200s\", which an operator takes", value);
     }
+}
+
+/* Uses that found their value become edges in their own memory: a use is the larger of the two.
+ * @return how many; SIZE_MAX: cancelled */
+static size_t resolve_uses(graph_builder *b, cancel_flag *cancel)
+{
+    _Static_assert(sizeof(pushed_edge) <= sizeof(pushed_use), "an edge takes the place of its use");
+    unsigned char *joined = (unsigned char *)b->uses;
+    size_t n = 0;
+    bool first = true;
+    for (size_t i = 0; i < b->n_uses; i++) {
+        const pushed_use u = b->uses[i];
+        if (stop(cancel, i)) {
+            return SIZE_MAX;
+        }
+        pushed_edge e = {0, u.node, 0, u.slot, u.flags};
+        if (u.node < b->g.n_nodes && find_value(b, &u, &e.from, &e.from_slot)) {
+            memcpy(joined + n++ * sizeof e, &e, sizeof e);
+        } else {
+            lose_use(b, &u, first);
+            first = false;
+        }
+    }
+    return n;
 }
 
 marey_status builder_join(graph_builder *b, cancel_flag *cancel)
 {
-    VEC_RESERVE(b->edges, b->cap_edges, b->n_edges + b->n_uses);
-    bool first = true;
-    for (size_t i = 0; i < b->n_uses; i++) {
-        const pushed_use *u = &b->uses[i];
-        if (stop(cancel, i)) {
-            return MAREY_CANCELLED;
-        }
-        pushed_edge e = {0, u->node, 0, u->slot, u->flags};
-        if (u->node < b->g.n_nodes && find_value(b, u, &e.from, &e.from_slot)) {
-            b->edges[b->n_edges++] = e;
-        } else {
-            lose_use(b, u, first);
-            first = false;
-        }
+    size_t n = resolve_uses(b, cancel);
+    if (n == SIZE_MAX) {
+        return MAREY_CANCELLED;
     }
-    free(b->uses);
-    b->uses = NULL;
-    b->n_uses = b->cap_uses = 0;
     text_table_deinit(&b->values);
     free(b->value);
     b->value = NULL;
     map64_deinit(&b->shadows);
+    if (b->n_edges == 0) {
+        free(b->edges);
+        b->edges = mem_realloc_array(b->uses, n ? n : 1, sizeof *b->edges);
+    } else if (n > 0) {
+        b->edges = mem_realloc_array(b->edges, b->n_edges + n, sizeof *b->edges);
+        memcpy(b->edges + b->n_edges, b->uses, n * sizeof *b->edges);
+        free(b->uses);
+    } else {
+        free(b->uses);
+    }
+    b->n_edges += n;
+    b->cap_edges = b->n_edges;
+    b->uses = NULL;
+    b->n_uses = b->cap_uses = 0;
     return MAREY_OK;
 }
 
@@ -204,48 +229,59 @@ marey_status builder_sort_edges(graph_builder *b, cancel_flag *cancel)
     return MAREY_OK;
 }
 
-/* Rows by node, in the order of pushing within it. @return first: [n_nodes + 1] */
-static uint32_t *place_rows(size_t n_nodes, const pushed_row *rows, size_t n, uint32_t *order)
+/* Rows by node, in the order of pushing within it. `node`: of the first row, `step` bytes before that of the next.
+ * @return first: [n_nodes + 1] */
+static uint32_t *place_rows(size_t n_nodes, const void *node, size_t step, size_t n, uint32_t *order)
 {
+#define NODE(i) (*(const uint32_t *)(const void *)((const unsigned char *)node + (i)*step))
     uint32_t *first = mem_calloc(n_nodes + 2, sizeof *first);
     for (size_t i = 0; i < n; i++) {
-        first[rows[i].node + 2]++;
+        first[NODE(i) + 2]++;
     }
     for (size_t i = 2; i < n_nodes + 2; i++) {
         first[i] += first[i - 1];
     }
     for (size_t i = 0; i < n; i++) {
-        order[first[rows[i].node + 1]++] = (uint32_t)i;
+        order[first[NODE(i) + 1]++] = (uint32_t)i;
     }
+#undef NODE
     return first;
 }
 
-static void place_outs_and_attrs(graph_builder *b)
+static void place_outs(graph_builder *b)
 {
     graph *g = &b->g;
-    size_t most = b->n_outs > b->n_attrs ? b->n_outs : b->n_attrs;
-    uint32_t *order = mem_alloc((most + 1) * sizeof *order);
+    uint32_t *order = mem_alloc((b->n_outs + 1) * sizeof *order);
     g->n_outs = b->n_outs;
-    g->out_first = place_rows(g->n_nodes, b->outs, b->n_outs, order);
+    g->out_first = place_rows(g->n_nodes, b->outs, sizeof *b->outs, b->n_outs, order);
     g->out_type = mem_alloc((g->n_outs + 1) * sizeof *g->out_type);
     g->out_bytes = mem_alloc((g->n_outs + 1) * sizeof *g->out_bytes);
     for (size_t i = 0; i < g->n_outs; i++) {
-        g->out_type[i] = b->outs[order[i]].a;
+        g->out_type[i] = b->outs[order[i]].type;
         g->out_bytes[i] = b->outs[order[i]].bytes;
-    }
-    g->n_attrs = b->n_attrs;
-    g->attr_first = place_rows(g->n_nodes, b->attrs, b->n_attrs, order);
-    g->attr_key = mem_alloc((g->n_attrs + 1) * sizeof *g->attr_key);
-    g->attr_value = mem_alloc((g->n_attrs + 1) * sizeof *g->attr_value);
-    for (size_t i = 0; i < g->n_attrs; i++) {
-        g->attr_key[i] = b->attrs[order[i]].a;
-        g->attr_value[i] = b->attrs[order[i]].b;
     }
     free(order);
     free(b->outs);
+    b->outs = NULL;
+    b->n_outs = b->cap_outs = 0;
+}
+
+static void place_attrs(graph_builder *b)
+{
+    graph *g = &b->g;
+    uint32_t *order = mem_alloc((b->n_attrs + 1) * sizeof *order);
+    g->n_attrs = b->n_attrs;
+    g->attr_first = place_rows(g->n_nodes, b->attrs, sizeof *b->attrs, b->n_attrs, order);
+    g->attr_key = mem_alloc((g->n_attrs + 1) * sizeof *g->attr_key);
+    g->attr_value = mem_alloc((g->n_attrs + 1) * sizeof *g->attr_value);
+    for (size_t i = 0; i < g->n_attrs; i++) {
+        g->attr_key[i] = b->attrs[order[i]].key;
+        g->attr_value[i] = b->attrs[order[i]].value;
+    }
+    free(order);
     free(b->attrs);
-    b->outs = b->attrs = NULL;
-    b->n_outs = b->cap_outs = b->n_attrs = b->cap_attrs = 0;
+    b->attrs = NULL;
+    b->n_attrs = b->cap_attrs = 0;
 }
 
 static int by_stage(const void *a, const void *b)
@@ -308,6 +344,17 @@ static void take_strings(graph_builder *b)
     memset(&b->strings, 0, sizeof b->strings);
 }
 
+/* What only pushing needs. */
+static void drop_tables(graph_builder *b)
+{
+    map64_deinit(&b->scope_ids);
+    map64_deinit(&b->scope_copies);
+    map64_deinit(&b->stage_places);
+    free(b->op_class);
+    b->op_class = NULL;
+    b->cap_op_class = 0;
+}
+
 marey_status graph_builder_finish(graph_builder *b, const graph_finish_options *options, graph *out)
 {
     graph *g = &b->g;
@@ -316,10 +363,12 @@ marey_status graph_builder_finish(graph_builder *b, const graph_finish_options *
     if (g->n_nodes == 0) {
         return diag_error(b->d, MAREY_FORMAT, NULL, DIAG_NO_OFFSET, "the graph has not one node");
     }
+    drop_tables(b);
     marey_status status;
     MAREY_TRY(builder_join(b, cancel));
     MAREY_TRY(builder_sort_edges(b, cancel));
-    place_outs_and_attrs(b);
+    place_outs(b);
+    place_attrs(b);
     sort_stages(g);
     for (size_t i = 0; i < g->n_nodes; i++) {
         g->n_implied_nodes += (g->node_flags[i] & GRAPH_IMPLIED) != 0;
@@ -331,6 +380,7 @@ marey_status graph_builder_finish(graph_builder *b, const graph_finish_options *
     take_strings(b);
     *out = *g;
     memset(g, 0, sizeof *g);
+    mem_give_back();
     return MAREY_OK;
 fail:
     return status;

@@ -22,9 +22,10 @@ typedef struct pushed_edge {
 } pushed_edge;
 
 typedef struct pushed_use {
-    uint64_t offset;
     uint32_t value, space, node;
+    uint32_t offset_low; /* of the offset in the input: 40 bits, saturated */
     uint16_t slot;
+    uint8_t offset_high;
     uint8_t flags;
 } pushed_use;
 
@@ -36,10 +37,14 @@ typedef struct pushed_value {
     bool several;
 } pushed_value;
 
-typedef struct pushed_row { /* an output or an attribute */
-    uint32_t node, a, b;
+typedef struct pushed_out {
+    uint32_t node, type;
     uint64_t bytes;
-} pushed_row;
+} pushed_out;
+
+typedef struct pushed_attr {
+    uint32_t node, key, value;
+} pushed_attr;
 
 typedef struct builder_space {
     uint32_t parent, depth;
@@ -69,7 +74,8 @@ struct graph_builder {
     size_t n_uses, cap_uses;
     pushed_edge *edges;
     size_t n_edges, cap_edges;
-    pushed_row *outs, *attrs;
+    pushed_out *outs;
+    pushed_attr *attrs;
     size_t n_outs, cap_outs, n_attrs, cap_attrs;
     map64 stage_places; /* stage -> place + 1 */
     size_t cap_stages, cap_stage_ranks;

@@ -108,7 +108,7 @@ void graph_builder_output(graph_builder *b, uint32_t node, const char *type, siz
         builder_lose(b, MAREY_LOSS_LIMIT, DIAG_NO_OFFSET, 1);
         return;
     }
-    pushed_row r = {node, graph_builder_string(b, type, n), 0, bytes};
+    pushed_out r = {node, graph_builder_string(b, type, n), bytes};
     VEC_PUSH(b->outs, b->n_outs, b->cap_outs, r);
 }
 
@@ -121,9 +121,9 @@ void graph_builder_attr(graph_builder *b, uint32_t node, const char *key, size_t
         builder_lose(b, MAREY_LOSS_LIMIT, DIAG_NO_OFFSET, 1);
         return;
     }
-    pushed_row r = {node, graph_builder_string(b, key, n_key), 0, 0};
+    pushed_attr r = {node, graph_builder_string(b, key, n_key), 0};
     if (n <= BUILDER_MAX_VALUE) {
-        r.b = graph_builder_string(b, value, n);
+        r.value = graph_builder_string(b, value, n);
     } else {
         size_t keep = BUILDER_MAX_VALUE - 64;
         while (keep > 0 && ((unsigned char)value[keep] & 0xC0) == 0x80) {
@@ -132,7 +132,7 @@ void graph_builder_attr(graph_builder *b, uint32_t node, const char *key, size_t
         strbuf cut = {0};
         strbuf_add(&cut, value, keep);
         strbuf_printf(&cut, " ... (%zu bytes)", n);
-        r.b = graph_builder_string(b, cut.s, cut.n);
+        r.value = graph_builder_string(b, cut.s, cut.n);
         strbuf_deinit(&cut);
     }
     VEC_PUSH(b->attrs, b->n_attrs, b->cap_attrs, r);
@@ -253,6 +253,8 @@ void graph_builder_use(graph_builder *b, uint32_t space, const char *name, size_
         builder_lose(b, MAREY_LOSS_LIMIT, offset, 1);
         return;
     }
-    pushed_use u = {offset, id, space, node, saturate(slot), flags};
+    const uint64_t last = ((uint64_t)1 << 40) - 1;
+    offset = offset < last ? offset : last;
+    pushed_use u = {id, space, node, (uint32_t)offset, saturate(slot), (uint8_t)(offset >> 32), flags};
     VEC_PUSH(b->uses, b->n_uses, b->cap_uses, u);
 }

@@ -38,12 +38,55 @@ static void work_deinit(plan_work *w)
     void *owned[] = {w->into,   w->folded,   w->ordinal, w->leaf_of,  w->leaf_node, w->leaf_tree, w->calls,
                      w->called, w->at,       w->tree,    w->in_first, w->edge_from, w->edge_to,   w->edge_label,
                      w->perm,   w->arc_from, w->arc_to,  w->rank,     w->ranked,    w->label,     w->kin,
-                     w->colour, w->sign,     w->loose,   w->where};
+                     w->colour, w->sign,     w->sign_of, w->loose,    w->where};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
     text_table_deinit(&w->labels);
     strbuf_deinit(&w->scratch);
+}
+
+#define DROP(array) (free(array), (array) = NULL)
+
+/* Each step leaves only what later ones ask for: the largest are made at last. */
+static void drop_folding(plan_work *w)
+{
+    DROP(w->into);
+    DROP(w->ordinal);
+}
+
+static void drop_ranks(plan_work *w)
+{
+    DROP(w->rank);
+    DROP(w->ranked);
+    mem_give_back();
+}
+
+static void drop_signatures(plan_work *w)
+{
+    DROP(w->folded);
+    DROP(w->at);
+    DROP(w->label);
+    DROP(w->kin);
+    DROP(w->colour);
+    DROP(w->called);
+    DROP(w->sign);
+    DROP(w->sign_of);
+    DROP(w->loose);
+    DROP(w->where);
+    mem_give_back();
+}
+
+static void drop_edges(plan_work *w)
+{
+    DROP(w->in_first);
+    DROP(w->edge_from);
+    DROP(w->edge_to);
+    DROP(w->edge_label);
+    DROP(w->perm);
+    DROP(w->arc_from);
+    DROP(w->arc_to);
+    mem_give_back();
 }
 
 #define SHRINK(column, n) (column) = mem_realloc_array((column), (n) ? (n) : 1, sizeof *(column))
@@ -69,13 +112,18 @@ marey_status graph_plan_create(graph_plan **out, const graph *g, const plan_opti
     MAREY_TRY(plan_fold(&w));
     MAREY_TRY(plan_tree(&w));
     MAREY_TRY(plan_fold_edges(&w));
+    drop_folding(&w);
     plan_labels(&w);
     MAREY_TRY(plan_cycles(&w));
+    drop_ranks(&w);
     MAREY_TRY(plan_stack(&w));
+    drop_signatures(&w);
     MAREY_TRY(plan_back_arcs(&w));
+    drop_edges(&w);
     MAREY_TRY(plan_freeze(&w));
     work_deinit(&w);
     shrink(p);
+    mem_give_back();
     p->seconds = (double)(clock_now_ns() - start) / 1e9;
     *out = p;
     return MAREY_OK;

@@ -91,8 +91,8 @@ static void add_family(stack_work *s, const uint32_t *members, size_t n, uint64_
                      .level = (uint8_t)level,
                      .form = (uint8_t)form};
     bool leaf = first->kind == ELEMENT_LEAF;
-    f.signature[0] = leaf ? w->label[first->leaf] : w->sign[members[0]][0];
-    f.signature[1] = leaf ? mix64(w->label[first->leaf], 9) : w->sign[members[0]][1];
+    f.signature[0] = leaf ? w->label[first->leaf] : plan_sign(w, members[0])[0];
+    f.signature[1] = leaf ? mix64(w->label[first->leaf], 9) : plan_sign(w, members[0])[1];
     VEC_PUSH(p->families, p->n_families, w->cap_families, f);
     for (size_t i = 0; i < n; i++) {
         VEC_PUSH(p->members, p->n_members, w->cap_members, members[i]);

@@ -212,6 +212,10 @@ static bool make_elements(plan_work *w, const uint32_t *queue, const uint32_t *p
     }
     count_leaf_nodes(w, place);
     place_calls(w, place);
+    free(w->tree); /* the elements say it all from here on */
+    w->tree = NULL;
+    w->n_tree = w->cap_tree = 0;
+    mem_give_back();
     if (is_cancelled(w->o.cancel)) {
         return false;
     }

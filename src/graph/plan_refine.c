@@ -38,7 +38,7 @@ static uint64_t start_colour(const plan_work *w, uint32_t leaf, uint32_t module)
 {
     uint64_t h = w->label[leaf];
     for (uint32_t t = w->tree[w->leaf_tree[leaf]].parent; t != module && t != 0; t = w->tree[t].parent) {
-        h = w->tree[t].kind == ELEMENT_STACK ? h : mix64(h, w->sign[t][0]);
+        h = w->tree[t].kind == ELEMENT_STACK ? h : mix64(h, plan_sign(w, t)[0]);
     }
     return h;
 }

@@ -132,7 +132,7 @@ static void sign_module(plan_work *w, uint32_t module, wl_work *s)
     }
     for (uint32_t t = p->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         w->tree[t].local = (uint32_t)k;
-        s->colour[k++] = w->tree[t].kind == ELEMENT_LEAF ? w->label[w->tree[t].leaf] : w->sign[t][0];
+        s->colour[k++] = w->tree[t].kind == ELEMENT_LEAF ? w->label[w->tree[t].leaf] : plan_sign(w, t)[0];
     }
     for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
         uint32_t e = w->perm[i];
@@ -149,8 +149,8 @@ static void sign_module(plan_work *w, uint32_t module, wl_work *s)
         sign[0] += mix64(s->colour[k], 3);
         sign[1] += mix64(s->colour[k], 4);
     }
-    w->sign[module][0] = mix64(sign[0], 5);
-    w->sign[module][1] = mix64(sign[1], 6);
+    w->sign[w->sign_of[module]][0] = mix64(sign[0], 5);
+    w->sign[w->sign_of[module]][1] = mix64(sign[1], 6);
 }
 
 /* Multisets of types, up from the leaves. */
@@ -173,11 +173,22 @@ static void sign_loosely(plan_work *w)
     }
 }
 
+static void number_modules(plan_work *w)
+{
+    uint32_t n = 1;
+    w->sign_of = mem_calloc(w->n_tree + 1, sizeof *w->sign_of);
+    for (size_t t = 0; t < w->n_tree; t++) {
+        bool is_signed = w->tree[t].kind == ELEMENT_MODULE || w->tree[t].kind == ELEMENT_ROOT;
+        w->sign_of[t] = is_signed ? n++ : 0;
+    }
+    w->sign = mem_calloc(n, sizeof *w->sign);
+}
+
 marey_status plan_signatures(plan_work *w)
 {
     label_kin(w);
     w->colour = mem_calloc(w->n_tree + 1, sizeof *w->colour);
-    w->sign = mem_calloc(w->n_tree + 1, sizeof *w->sign);
+    number_modules(w);
     w->called = mem_calloc(w->n_tree + 1, sizeof *w->called);
     for (size_t i = 0; i < w->n_calls; i++) {
         uint32_t t = plan_call_tree(w, w->calls[i]), leaf = w->tree[t].leaf;
@@ -200,5 +211,7 @@ marey_status plan_signatures(plan_work *w)
     free(s.colour);
     free(s.sum);
     free(s.arc);
+    free(w->edge_to); /* the arcs say it from here on */
+    w->edge_to = NULL;
     return status;
 }

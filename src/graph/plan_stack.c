@@ -368,8 +368,8 @@ static void collect_keys(stack_work *s, key_kind kind)
         } else if (w->o.strictness == STRICT_LOOSE) {
             k.key[0] = w->loose[t][0] ? w->loose[t][0] : w->loose[t][1];
         } else {
-            k.key[0] = w->sign[t][0];
-            k.key[1] = w->sign[t][1];
+            k.key[0] = plan_sign(w, t)[0];
+            k.key[1] = plan_sign(w, t)[1];
         }
         k.key[1] ^= stage_key(w, &w->tree[t]);
         VEC_PUSH(s->keys, s->n_keys, s->cap_keys, k);

@@ -67,7 +67,8 @@ typedef struct plan_work {
     uint64_t *called;     /* [n_tree]: the calls that a module stands for */
     uint64_t *kin;        /* [n_leaves]: operator types around it */
     uint64_t *colour;     /* [n_tree]: among its siblings */
-    uint64_t (*sign)[2];  /* [n_tree]: signature of a module */
+    uint64_t (*sign)[2];  /* signatures of modules, by sign_of; 0: none */
+    uint32_t *sign_of;    /* [n_tree]: most are leaves, and have none */
     uint64_t (*loose)[2]; /* [n_tree]: multiset of types: of the forward part, of all */
     uint32_t *where;      /* [n_leaves]: position in at */
     uint64_t match_work;  /* spent on refinement: bounded */
@@ -77,6 +78,11 @@ typedef struct plan_work {
 static inline bool edge_is_control(uint64_t label)
 {
     return (label & 0xFFFF) == 0xFFFF;
+}
+/** Signature of a module. */
+static inline const uint64_t *plan_sign(const plan_work *w, uint32_t t)
+{
+    return w->sign[w->sign_of[t]];
 }
 static inline uint64_t mix64(uint64_t a, uint64_t b)
 {

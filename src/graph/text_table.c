@@ -6,7 +6,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { RECENT = 4096 };
+enum {
+    RECENT = 4096,
+    LARGE = 1 << 20 /* slots: from here on memory counts for more than a probe */
+};
 
 static uint64_t load8(const char *p)
 {
@@ -54,7 +57,7 @@ static void grow(text_table *t)
     if (t->cap == 0) {
         t->seed = hash_bytes("seed", 4); /* of the process */
     }
-    size_t cap = t->cap ? t->cap * 4 : 1024;
+    size_t cap = t->cap == 0 ? 1024 : t->cap < LARGE ? t->cap * 4 : t->cap * 2;
     text_slot *slots = mem_alloc_large(cap * sizeof *slots); /* looked up all over the place */
     memset(slots, 0, cap * sizeof *slots);
     for (size_t i = 0; i < t->cap; i++) {
@@ -87,7 +90,7 @@ static uint32_t append(text_table *t, const char *s, size_t n)
 
 uint32_t text_table_put(text_table *t, const char *s, size_t n, bool *is_new)
 {
-    if (t->n * 2 >= t->cap) {
+    if (t->cap < LARGE ? t->n * 2 >= t->cap : t->n >= t->cap / 4 * 3) {
         grow(t);
     }
     uint32_t hash = hash_name(t, s, n);

@@ -26,6 +26,8 @@ static inline size_t graph_head_size(const graph_input *in)
 }
 /** Does this text occur in the first bytes? */
 bool graph_head_has(const graph_input *in, const char *text);
+/** What was read of a mapped file so far leaves the memory; it comes back from the file when it is touched again. */
+void graph_release(const graph_input *in);
 /** The first byte that is no blank (behind a byte order mark), or 0: '{' and '[' begin JSON. */
 char graph_head_byte(const graph_input *in);
 

@@ -219,6 +219,18 @@ bool onnx_push_frame(onnx_reader *r, const onnx_frame *frame)
     return true;
 }
 
+/* A field was passed: its head was touched, and all of a node but long payloads. Walking through a large file would
+ * have all of it in memory beside the graph. */
+static void pass(onnx_reader *r, const pb_field *f)
+{
+    const uint64_t most = 4096;
+    r->n_touched += 8 + (f->wire == PB_BYTES && f->size < most ? f->size : most);
+    if (r->n_touched >= ONNX_RELEASE_BYTES) {
+        graph_release(r->in);
+        r->n_touched = 0;
+    }
+}
+
 /* What is known of the values comes first; then initializers, then inputs, which may be initializers. */
 static void begin_frame(onnx_reader *r, onnx_frame *frame)
 {
@@ -231,6 +243,7 @@ static void begin_frame(onnx_reader *r, onnx_frame *frame)
     pb_enter(&frame->fields, &r->model, &frame->message);
     at = frame->fields;
     while (pb_next(&at, &f)) {
+        pass(r, &f);
         bool typed = f.number == k->value_info || (f.number == k->output && frame->kind == ONNX_GRAPH);
         if (typed && f.wire == PB_BYTES) {
             take_value_info(r, frame, &f);
@@ -247,6 +260,7 @@ static void begin_frame(onnx_reader *r, onnx_frame *frame)
     pb_enter(&call, &r->model, &frame->call_message);
     at = frame->fields;
     for (uint32_t i = 0; pb_next(&at, &f);) {
+        pass(r, &f);
         if (f.number == k->input && f.wire == PB_BYTES) {
             take_input(r, frame, &f, &call, i++ >= frame->skip_inputs);
         }
@@ -262,6 +276,7 @@ static void end_frame(onnx_reader *r)
     uint32_t n = 0;
     pb_enter(&at, &r->model, &frame.message);
     while (pb_next(&at, &f)) {
+        pass(r, &f);
         if (f.number == k->output && f.wire == PB_BYTES) {
             take_output(r, &frame, &f, n++);
         }
@@ -294,6 +309,7 @@ static marey_status read_frames(onnx_reader *r)
         if (!pb_next(&frame->fields, &f)) {
             end_frame(r);
         } else if (f.number == numbers[frame->kind].node && f.wire == PB_BYTES) {
+            pass(r, &f);
             onnx_take_node(r, &f);
         }
     }
@@ -453,7 +469,7 @@ static void deinit(onnx_reader *r)
     free(r->frames);
     free(r->functions);
     free(r->bodies);
-    map64_deinit(&r->node_names);
+    free(r->node_names.hashes);
     strbuf_deinit(&r->text);
     strbuf_deinit(&r->key);
     strbuf_deinit(&r->path);

@@ -17,7 +17,8 @@ enum {
     ONNX_DEPTH_MAX = 200,            /* bodies and calls inside one another */
     ONNX_CLONED_NODES_MAX = 1000000, /* nodes of functions, over all calls */
     ONNX_CLONED_BYTES_MAX = 1 << 29, /* of their messages, read again with each call */
-    ONNX_PATH_DEPTH_MAX = 64
+    ONNX_PATH_DEPTH_MAX = 64,
+    ONNX_RELEASE_BYTES = 2 << 20 /* of the input in memory, before they are let go of */
 };
 
 typedef enum onnx_kind { ONNX_GRAPH, ONNX_FUNCTION } onnx_kind;
@@ -52,6 +53,15 @@ onnx_value *onnx_set_find(onnx_set *s, const char *name, size_t n);
 /** Of two of one name the first is found. */
 onnx_value *onnx_set_add(onnx_set *s, const char *name, size_t n);
 void onnx_set_deinit(onnx_set *s);
+
+/* Hashes of names that were met: eight bytes each. */
+typedef struct onnx_names {
+    uint64_t *hashes; /* 0: empty */
+    size_t n, cap;    /* power of two */
+} onnx_names;
+
+/** @return true when it was there before */
+bool onnx_names_meet(onnx_names *s, uint64_t hash);
 
 typedef struct onnx_function {
     pb_field message;
@@ -103,7 +113,7 @@ typedef struct onnx_reader {
     intern function_keys;                 /* "domain\0name\0overload" -> index */
     uint32_t *scope_parent, *scope_depth; /* of the scopes that were made here */
     size_t n_scopes, cap_scope_parent, cap_scope_depth;
-    map64 node_names; /* (space, hash of a name), to count names given twice */
+    onnx_names node_names; /* (space, hash of a name), to count names given twice */
     onnx_body *bodies;
     size_t n_bodies, cap_bodies;
     strbuf text, key, path;
@@ -114,6 +124,7 @@ typedef struct onnx_reader {
     uint32_t last_scope[ONNX_PATH_DEPTH_MAX];
     uint64_t n_cloned, cloned_bytes;
     uint32_t n_open_calls; /* frames of functions that have begun */
+    uint64_t n_touched;    /* bytes of the input since it was let go of, about */
     bool is_cut;           /* the input's end was counted */
 } onnx_reader;
 

@@ -344,7 +344,7 @@ static void count_same_name(onnx_reader *r, const onnx_node *node)
         return;
     }
     uint64_t key = hash_u64(hash_bytes(node->name, node->n_name) + frame->space);
-    if ((*map64_put(&r->node_names, key))++ > 0) {
+    if (onnx_names_meet(&r->node_names, key)) {
         diag_lose(r->in->diag, MAREY_LOSS_DUPLICATE_NAME, r->in->file, node->message.offset, 1, NULL);
     }
 }

@@ -31,12 +31,12 @@ static void hash_value(onnx_set *s, size_t k)
     }
 }
 
-/* All values are in the table afterwards, which is at most half full. */
+/* All values are in the table afterwards, which is at most three quarters full. */
 static void hash_all(onnx_set *s)
 {
-    if (s->n * 2 > s->n_slots) {
+    if (s->n > s->n_slots / 4 * 3) {
         size_t n_slots = s->n_slots ? s->n_slots : 64;
-        while (n_slots < s->n * 2) {
+        while (s->n > n_slots / 4 * 3) {
             n_slots *= 2;
         }
         free(s->slots);
@@ -75,4 +75,41 @@ void onnx_set_deinit(onnx_set *s)
     free(s->values);
     free(s->slots);
     *s = (onnx_set){0};
+}
+
+static uint64_t *place_of(const onnx_names *s, uint64_t hash)
+{
+    size_t i = (size_t)hash & (s->cap - 1);
+    while (s->hashes[i] && s->hashes[i] != hash) {
+        i = (i + 1) & (s->cap - 1);
+    }
+    return &s->hashes[i];
+}
+
+static void grow_names(onnx_names *s)
+{
+    onnx_names old = *s;
+    s->cap = old.cap ? old.cap * 2 : 64;
+    s->hashes = mem_calloc(s->cap, sizeof *s->hashes);
+    for (size_t i = 0; i < old.cap; i++) {
+        if (old.hashes[i]) {
+            *place_of(s, old.hashes[i]) = old.hashes[i];
+        }
+    }
+    free(old.hashes);
+}
+
+bool onnx_names_meet(onnx_names *s, uint64_t hash)
+{
+    hash = hash ? hash : 1;
+    if (s->n >= s->cap / 4 * 3) {
+        grow_names(s);
+    }
+    uint64_t *place = place_of(s, hash);
+    if (*place) {
+        return true;
+    }
+    *place = hash;
+    s->n++;
+    return false;
 }

@@ -127,6 +127,13 @@ static bool map_file(const char *path, content *c)
     return true;
 }
 
+void graph_release(const graph_input *in)
+{
+    if (in->is_mapped) {
+        (void)madvise((void *)(uintptr_t)in->data, in->size, MADV_DONTNEED);
+    }
+}
+
 /* Up to `limit` bytes; more than that is not an error here. */
 static marey_status read_bytes(source *s, size_t limit, cancel_flag *cancel, content *c)
 {
@@ -261,6 +268,7 @@ marey_status graph_read_file(const char *path, const graph_finish_options *optio
     if (status == MAREY_OK) {
         in.data = c.data;
         in.size = c.size;
+        in.is_mapped = c.mapped;
         status = read_input(&in, &c, options, out);
     }
     drop_content(&c);

@@ -18,6 +18,7 @@ typedef struct graph_input {
     diag *diag;
     uint32_t file;       /* for losses */
     cancel_flag *cancel; /* may be NULL */
+    bool is_mapped;      /* from a file that does not change: pages may be let go of */
 } graph_input;
 
 typedef struct graph_format {
