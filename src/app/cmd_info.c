@@ -245,7 +245,7 @@ static void print_json(store_file *f)
     json_begin(&j, '{');
     json_kint(&j, "schema", 1);
     json_kstr(&j, "file", store_path(f));
-    json_kstr(&j, "format_version", "1.0");
+    json_kstr(&j, "format_version", store_version(f));
     json_kstr(&j, "name", m->name);
     json_key(&j, "time");
     json_begin(&j, '{');

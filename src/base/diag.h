@@ -51,7 +51,7 @@
     X(FAR_TIME, "far-time", "events lie years away from the others")                                                   \
     X(LINK_UNMATCHED, "link-unmatched", "a launch without its kernel, or a kernel without its launch")                 \
     X(DANGLING, "dangling", "an input that nothing produces was left without an edge")                                 \
-    X(DUPLICATE_NAME, "duplicate-name", "two records have one name; the later one got a name of its own")              \
+    X(DUPLICATE_NAME, "duplicate-name", "two records have one name")                                                   \
     X(SELF_LOOP, "self-loop", "a node that is its own input; kept, and counted as a cycle")                            \
     X(LIMIT, "limit", "a limit was reached; the rest was dropped")
 

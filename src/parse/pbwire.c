@@ -235,3 +235,13 @@ bool pb_looks_like(const void *data, size_t size, uint32_t max_field, size_t lim
     /* Sniffers see the beginning only: a last field that is cut still counts. */
     return pb_cut(&r, &f) ? f.number <= max_field : n > 0 && size - r.broken_at < VARINT_BYTES_MAX;
 }
+
+bool pb_is_plain_text(const pb_field *f)
+{
+    for (size_t i = 0; i < f->size && i < 256; i++) {
+        if (f->data[i] < 0x20 || f->data[i] == 0x7F) {
+            return false;
+        }
+    }
+    return f->wire == PB_BYTES;
+}

@@ -50,6 +50,8 @@ static inline int64_t pb_zigzag(uint64_t v)
 }
 double pb_double(const pb_field *f);
 float pb_float(const pb_field *f);
+/** Bytes without control characters, as far as the first 256 say. For sniffing. */
+bool pb_is_plain_text(const pb_field *f);
 /** Could this be a message whose fields all lie in [1, max_field] with sane wire types, as far as the first `limit`
  *  fields say? For sniffing. */
 bool pb_looks_like(const void *data, size_t size, uint32_t max_field, size_t limit);

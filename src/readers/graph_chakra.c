@@ -42,16 +42,6 @@ static bool next_message(const graph_input *in, size_t *at, pb_field *message, b
     return true;
 }
 
-static bool is_plain_text(const pb_field *f)
-{
-    for (size_t i = 0; i < f->size && i < 256; i++) {
-        if (f->data[i] < 0x20 || f->data[i] == 0x7F) {
-            return false;
-        }
-    }
-    return f->wire == PB_BYTES;
-}
-
 /* GlobalMetadata {version#1 text, attr#2 {name#1 text, ...}}. */
 static bool looks_like_metadata(const pb_reader *whole, const pb_field *message)
 {
@@ -61,11 +51,11 @@ static bool looks_like_metadata(const pb_reader *whole, const pb_field *message)
     pb_field g;
     pb_enter(&r, whole, message);
     while (pb_next(&r, &f)) {
-        if (f.wire != PB_BYTES || f.number > 2 || (f.number == 1 && !is_plain_text(&f))) {
+        if (f.wire != PB_BYTES || f.number > 2 || (f.number == 1 && !pb_is_plain_text(&f))) {
             return false;
         }
         pb_enter(&in, &r, &f);
-        if (f.number == 2 && !(pb_next(&in, &g) && g.number == 1 && is_plain_text(&g))) {
+        if (f.number == 2 && !(pb_next(&in, &g) && g.number == 1 && pb_is_plain_text(&g))) {
             return false;
         }
     }
@@ -82,7 +72,7 @@ static bool looks_like_node(const pb_reader *whole, const pb_field *message)
         bool number = f.number == 1 || f.number == 3 || f.number == 6 || f.number == 7;
         bool list = f.number == 4 || f.number == 5;
         if (f.number > 10 || (number && f.wire != PB_VARINT) || (!number && !list && f.wire != PB_BYTES) ||
-            (f.number == 2 && !is_plain_text(&f))) {
+            (f.number == 2 && !pb_is_plain_text(&f))) {
             return false;
         }
         has_name = has_name || f.number == 2;

@@ -30,16 +30,6 @@ static void broken(ms_reader *r, const pb_reader *at)
 
 /* ---- telling ---- */
 
-static bool is_plain_text(const pb_field *f)
-{
-    for (size_t i = 0; i < f->size && i < 256; i++) {
-        if (f->data[i] < 0x20 || f->data[i] == 0x7F) {
-            return false;
-        }
-    }
-    return f->wire == PB_BYTES;
-}
-
 /* NodeProto: inputs are messages {name#1, type#2}; name, op_type and scope are text; it has an operator. */
 static bool looks_like_node(const pb_reader *outer, const pb_field *f)
 {
@@ -51,12 +41,12 @@ static bool looks_like_node(const pb_reader *outer, const pb_field *f)
     pb_enter(&at, outer, f);
     while (pb_next(&at, &g)) {
         bool text = (g.number >= 2 && g.number <= 4) || g.number >= 8;
-        if (g.number > 10 || (text && !is_plain_text(&g)) || (g.number == 1 && g.wire != PB_BYTES)) {
+        if (g.number > 10 || (text && !pb_is_plain_text(&g)) || (g.number == 1 && g.wire != PB_BYTES)) {
             return false;
         }
         pb_enter(&in, &at, &g);
         while (g.number == 1 && pb_next(&in, &h)) {
-            if (h.number > 2 || (h.number == 1 && !is_plain_text(&h)) || (h.number == 2 && h.wire != PB_VARINT)) {
+            if (h.number > 2 || (h.number == 1 && !pb_is_plain_text(&h)) || (h.number == 2 && h.wire != PB_VARINT)) {
                 return false;
             }
         }
@@ -103,7 +93,7 @@ static ms_kind binary_kind(const graph_input *in)
         if (f.number == 3 && f.wire == PB_BYTES && config && looks_like_graph(&r, &f)) {
             return MS_PARALLEL_KIND;
         }
-        text_version = text_version || (f.number == 1 && f.size && is_plain_text(&f));
+        text_version = text_version || (f.number == 1 && f.size && pb_is_plain_text(&f));
         if (f.number == 2 && text_version && f.size == 9 && memcmp(f.data, "MindSpore", 9) == 0) {
             return MS_MINDIR;
         }

@@ -1,5 +1,6 @@
 /* MindSpore's anf_ir messages, as far as they are read: for their JSON form. */
 #include "readers/graph_ms.h"
+#include "readers/graph_schema_rows.h"
 
 static const pb_name data_types[] = {{"DT_BOOL", 1},    {"DT_INT8", 2},     {"DT_INT16", 3},    {"DT_INT32", 4},
                                      {"DT_INT64", 5},   {"DT_UINT8", 6},    {"DT_UINT16", 7},   {"DT_UINT32", 8},
@@ -8,26 +9,6 @@ static const pb_name data_types[] = {{"DT_BOOL", 1},    {"DT_INT8", 2},     {"DT
 
 static const pb_name edge_types[] = {{"DATA_EDGE", 0}, {"CONTROL_EDGE", 1}, {NULL, 0}};
 
-#define INT(name, number)                                                                                              \
-    {                                                                                                                  \
-        name, number, PB_KIND_INT, NULL, NULL                                                                          \
-    }
-#define STRING(name, number)                                                                                           \
-    {                                                                                                                  \
-        name, number, PB_KIND_STRING, NULL, NULL                                                                       \
-    }
-#define TYPE(name, number)                                                                                             \
-    {                                                                                                                  \
-        name, number, PB_KIND_INT, NULL, data_types                                                                    \
-    }
-#define MESSAGE(name, number, schema)                                                                                  \
-    {                                                                                                                  \
-        name, number, PB_KIND_MESSAGE, &(schema), NULL                                                                 \
-    }
-#define END                                                                                                            \
-    {                                                                                                                  \
-        NULL, 0, PB_KIND_INT, NULL, NULL                                                                               \
-    }
 #define SCHEMA(name, ...)                                                                                              \
     static const pb_schema_field name##_fields[] = {__VA_ARGS__, END};                                                 \
     static const pb_schema name = {name##_fields}

@@ -31,16 +31,6 @@ void tf_broken(tf_reader *r, const pb_reader *at)
 
 /* ---- telling ---- */
 
-static bool is_plain_text(const pb_field *f)
-{
-    for (size_t i = 0; i < f->size && i < 256; i++) {
-        if (f->data[i] < 0x20 || f->data[i] == 0x7F) {
-            return false;
-        }
-    }
-    return f->wire == PB_BYTES;
-}
-
 /* NodeDef: name, op, inputs and device are text, attributes are messages; it has an operator. */
 static bool looks_like_node(const pb_reader *outer, const pb_field *f)
 {
@@ -51,7 +41,7 @@ static bool looks_like_node(const pb_reader *outer, const pb_field *f)
     pb_enter(&at, outer, f);
     while (pb_next(&at, &g)) {
         bool text = g.number >= 1 && g.number <= 4;
-        if (g.number > 7 || g.wire != PB_BYTES || (text && !is_plain_text(&g))) {
+        if (g.number > 7 || g.wire != PB_BYTES || (text && !pb_is_plain_text(&g))) {
             return false;
         }
         has_name = has_name || (g.number == 1 && g.size);
@@ -75,7 +65,7 @@ static bool looks_like_library(const pb_reader *outer, const pb_field *f)
         r = at;
         inner = g;
     }
-    return is_plain_text(&inner);
+    return pb_is_plain_text(&inner);
 }
 
 /* GraphDef {node#1, library#2, version#3, versions#4}: its first nodes, or its library. */

@@ -1,4 +1,5 @@
 /* TensorFlow's messages, as far as they are read: for their text and JSON forms. */
+#include "readers/graph_schema_rows.h"
 #include "readers/graph_tf.h"
 
 static const pb_name data_types[] = {{"DT_FLOAT", 1},
@@ -37,37 +38,17 @@ static const pb_name data_types[] = {{"DT_FLOAT", 1},
                                      {"DT_BOOL_REF", 110},
                                      {NULL, 0}};
 
-#define INT(name, number)                                                                                              \
-    {                                                                                                                  \
-        name, number, PB_KIND_INT, NULL, NULL                                                                          \
-    }
 #define FLOAT(name, number)                                                                                            \
     {                                                                                                                  \
         name, number, PB_KIND_FLOAT, NULL, NULL                                                                        \
-    }
-#define STRING(name, number)                                                                                           \
-    {                                                                                                                  \
-        name, number, PB_KIND_STRING, NULL, NULL                                                                       \
     }
 #define BYTES(name, number)                                                                                            \
     {                                                                                                                  \
         name, number, PB_KIND_BYTES, NULL, NULL                                                                        \
     }
-#define TYPE(name, number)                                                                                             \
-    {                                                                                                                  \
-        name, number, PB_KIND_INT, NULL, data_types                                                                    \
-    }
-#define MESSAGE(name, number, schema)                                                                                  \
-    {                                                                                                                  \
-        name, number, PB_KIND_MESSAGE, &(schema), NULL                                                                 \
-    }
 #define MAP(name, number, schema)                                                                                      \
     {                                                                                                                  \
         name, number, PB_KIND_MAP, &(schema), NULL                                                                     \
-    }
-#define END                                                                                                            \
-    {                                                                                                                  \
-        NULL, 0, PB_KIND_INT, NULL, NULL                                                                               \
     }
 #define SCHEMA(name, ...)                                                                                              \
     static const pb_schema_field name##_fields[] = {__VA_ARGS__, END};                                                 \

@@ -38,11 +38,11 @@ static marey_status check_signature(const store_file *f, diag *d)
 static marey_status check_version(store_file *f, diag *d)
 {
     char format[32];
-    char version[32];
+    char *version = f->version;
     if (!h5_get_text(f->file, "format", format, sizeof format) || strcmp(format, "marey") != 0) {
         return diag_error(d, MAREY_FORMAT, f->path, DIAG_NO_OFFSET, "is an HDF5 file, but not one of marey's");
     }
-    if (!h5_get_text(f->file, "version", version, sizeof version)) {
+    if (!h5_get_text(f->file, "version", version, sizeof f->version)) {
         return diag_error(d, MAREY_FORMAT, f->path, DIAG_NO_OFFSET, "damaged: the version is missing");
     }
     char *end = NULL;
@@ -156,6 +156,11 @@ void store_close(store_file **ff)
 const trace_model *store_model(const store_file *f)
 {
     return &f->model;
+}
+
+const char *store_version(const store_file *f)
+{
+    return f->version;
 }
 
 const char *store_path(const store_file *f)

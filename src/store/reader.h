@@ -79,6 +79,7 @@ struct store_file {
     char *path;
     int fd;
     uint64_t file_bytes;
+    char version[32];
     vfd_record record;
     hid_t file;
     in_dataset in[SCHEMA_COUNT];

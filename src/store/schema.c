@@ -82,7 +82,7 @@ static const char INTRODUCTION[] =
     "\n"
     "A marey file is plain HDF5 (any version from 1.10 on reads it). The root has the attributes `format` = "
     "\"marey\",\n"
-    "`version` = \"1.0\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `clock_pivot_ns`, "
+    "`version` = \"1.1\" and `generator`; `/model` has `name`, `start_epoch_ns`, `duration_ns`, `clock_pivot_ns`, "
     "`view_start_ns`,\n"
     "`view_end_ns` (where the bulk of the events lies), `n_events`, `n_links`, `n_collectives`, `n_samples`,\n"
     "`n_metrics`. Every "

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_VERSION_MAJOR = 1, STORE_VERSION_MINOR = 0 };
+enum { STORE_VERSION_MAJOR = 1, STORE_VERSION_MINOR = 1 };
 #define STORE_GENERATOR "marey 0.1.0"
 
 typedef enum schema_type { TYPE_U8, TYPE_U32, TYPE_I32, TYPE_U64, TYPE_I64, TYPE_F64, TYPE_COUNT } schema_type;

@@ -146,6 +146,7 @@ marey_status store_open(store_file **out, const char *path, diag *d);
 void store_close(store_file **f);
 const trace_model *store_model(const store_file *f);
 const char *store_path(const store_file *f);
+const char *store_version(const store_file *f); /* of the format, as the file states it: "1.1" */
 
 typedef struct store_carry {
     uint32_t track;

@@ -6,7 +6,7 @@
  *  - graph_layout_check() holds: finite, children inside, siblings apart, routes from box to box.
  *  - Orthogonal routes are made of axis-parallel pieces; no route runs through a box that it does not join, unless it
  *    is a revealed line.
- *  - The length is what the points say, the number of crossings what pairs of links give by brute force in one module.
+ *  - The length is what the points say. (Crossings on the page are counted, and compared, by tests/bench/bench_graph.)
  *  - The same input gives the same layout, with an empty cache, a warm one, or none, whatever was open in between.
  *  - By stage: every operator in its lane, in the order of execution, blocks after what they wait for.
  *  - A chain of many operators needs no recursion; a cancelled call gives nothing.
