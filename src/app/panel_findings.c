@@ -111,7 +111,11 @@ static void title_of(const diagnosis *g, const finding *f, char *out, size_t cap
     const char *rank = f->n_ranks == 1 ? rank_label(g, f->ranks[0]) : NULL;
     switch (f->kind) {
     case FINDING_SLOW_RANK:
-        (void)snprintf(out, cap, "%s computes slower", rank ? rank : "Some ranks");
+        if (rank || f->n_ranks == 0) {
+            (void)snprintf(out, cap, "%s computes slower", rank ? rank : "Somebody");
+        } else { /* several at once: all of a host */
+            (void)snprintf(out, cap, "Host %.64s computes slower", g->model->ranks[f->ranks[0]].host);
+        }
         break;
     case FINDING_SLOW_LINK:
         if (f->n_links == 1) {
