@@ -199,7 +199,7 @@ static void show_measured(panels *p, const scene_graph *g, const members *m)
     if (g->join->step_ns > 0) {
         double all = m->n > 1 && !is_stack ? m->sum_ns : ns;
         (void)snprintf(text, sizeof text, "%.2f %%", 100 * all / g->join->step_ns);
-        ui_key_value(p->ui, m->n > 1 ? "share of step, all members" : "share of step", text);
+        ui_key_value(p->ui, m->n > 1 ? "share of step, sum of all" : "share of step, sum", text);
     }
     show_flops(p, g, ns);
 }
@@ -239,18 +239,6 @@ static void show_attributes(panels *p, const scene_graph *g, uint32_t node)
     }
 }
 
-static void show_links(panels *p, const scene_graph *g)
-{
-    if (!g->join || scene_graph_row(p->session->scene) == UINT64_MAX) {
-        return;
-    }
-    ui_space(p->ui, 6);
-    ui_section(p->ui, "In the run", NULL);
-    if (ui_button(p->ui, "show in marey", "Show in Marey").clicked) {
-        graph_show_in_marey(p->session, p->session->reduced_motion ? 0 : p->session->input.now_ns);
-    }
-}
-
 static void show_chosen(panels *p, const scene_graph *g)
 {
     const plan_element *e = &g->plan->elements[g->selected];
@@ -269,7 +257,7 @@ static void show_chosen(panels *p, const scene_graph *g)
     members m = find_members(g);
     show_measured(p, g, &m);
     show_member_bars(p, g, &m);
-    show_links(p, g);
+    graph_run_show(p, g);
     uint32_t node = e->node;
     if (leaf || plan_folded_nodes(g->plan, g->selected, &node, 1) > 0) {
         show_attributes(p, g, node); /* of a module: those of the call that it stands for */
@@ -354,10 +342,27 @@ static void show_ramp(panels *p, const scene_graph *g)
     ui_legend(p->ui, "ramp", items, 5);
 }
 
+/* Lines whose colour no operator in sight explains. @return how many */
+static size_t line_items(const scene_graph *g, const theme *t, uint32_t classes, ui_legend_item items[2])
+{
+    unsigned seen = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < g->v->n_lines && i < 20000; i++) {
+        seen |= g->v->lines[i].flags;
+    }
+    if ((seen & LINE_COMM) && !(classes >> GRAPH_CLASS_COLLECTIVE & 1)) {
+        items[n++] = (ui_legend_item){"line: collective", t->data[CLASS_COLLECTIVE]};
+    }
+    if ((seen & LINE_P2P) && !(classes >> GRAPH_CLASS_SEND & 1)) {
+        items[n++] = (ui_legend_item){"line: send \xE2\x86\x92 receive", t->data[CLASS_SEND]};
+    }
+    return n;
+}
+
 static void show_legend(panels *p, const scene_graph *g)
 {
     const theme *t = theme_get(p->session->view.theme);
-    ui_legend_item items[GRAPH_CLASS_COUNT];
+    ui_legend_item items[GRAPH_CLASS_COUNT + 2];
     uint32_t seen = 0;
     size_t n = 0;
     for (size_t i = 1; i < g->v->n_items && i < 20000; i++) {
@@ -371,10 +376,14 @@ static void show_legend(panels *p, const scene_graph *g)
     }
     static const char *const by[GRAPH_COLOURS] = {"operator class", "measured time", "bytes put out", "FLOPs"};
     ui_section(p->ui, "Colours", by[p->session->view.graph.colour % GRAPH_COLOURS]);
-    if (p->session->view.graph.colour == COLOUR_CLASS && n > 0) {
-        ui_legend(p->ui, "classes", items, n);
-    } else if (p->session->view.graph.colour != COLOUR_CLASS) {
+    if (p->session->view.graph.colour != COLOUR_CLASS) {
         show_ramp(p, g);
+        n = 0;
+        seen = 0;
+    }
+    n += line_items(g, t, seen, items + n);
+    if (n > 0) {
+        ui_legend(p->ui, "classes", items, n);
     }
 }
 

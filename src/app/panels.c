@@ -23,7 +23,7 @@ panels *panels_create(session *s)
     p->session = s;
     p->ui = ui_create(s->text);
     p->pool = pool_create(WORKERS);
-    work *all[] = {&p->diagnosing, &p->summing, &p->comparing, &p->stepping, &p->flying, &p->finding};
+    work *all[] = {&p->diagnosing, &p->summing, &p->comparing, &p->stepping, &p->flying, &p->finding, &p->spanning};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         work_init(all[i], p->pool, s->wake, s->wake_ctx);
     }
@@ -32,6 +32,7 @@ panels *panels_create(session *s)
     p->chosen = NO_FINDING;
     p->to_rank = NO_ID;
     p->selected_row = UINT64_MAX;
+    p->spans_of = NO_ID;
     p->collective = SIZE_MAX;
     p->rank_marks = mem_calloc(store_model(s->file)->n_ranks + 1, 1);
     return p;
@@ -99,8 +100,9 @@ static void drop(work *w, void *shown, void (*destroy)(void *job))
 
 void panels_leave_graph(panels *p)
 {
-    if (p && work_is_busy(&p->finding)) {
+    if (p && (work_is_busy(&p->finding) || work_is_busy(&p->spanning))) {
         work_cancel(&p->finding);
+        work_cancel(&p->spanning);
         pool_wait(p->pool);
     }
 }
@@ -117,6 +119,7 @@ void panels_destroy(panels **pp)
     work_cancel(&p->stepping);
     work_cancel(&p->flying);
     work_cancel(&p->finding);
+    work_cancel(&p->spanning);
     pool_destroy(&p->pool);
     drop(&p->diagnosing, p->diagnosed, free_diagnosis);
     drop(&p->summing, p->strip, free_strip);
@@ -124,6 +127,7 @@ void panels_destroy(panels **pp)
     drop(&p->stepping, p->over_steps, free_over_steps);
     drop(&p->flying, NULL, free);
     drop(&p->finding, p->graph_found, free_graph_find);
+    drop(&p->spanning, p->run_spans, free_run_spans);
     ui_destroy(&p->ui);
     free(p->hits.items);
     free(p->rank_marks);
@@ -136,7 +140,7 @@ bool panels_are_complete(const panels *p)
 {
     return p->strip_due_ns == 0 && !work_is_busy(&p->diagnosing) && !work_is_busy(&p->summing) &&
            !work_is_busy(&p->comparing) && !work_is_busy(&p->stepping) && !work_is_busy(&p->flying) &&
-           !work_is_busy(&p->finding);
+           !work_is_busy(&p->finding) && !work_is_busy(&p->spanning);
 }
 
 void panels_settle(panels *p)

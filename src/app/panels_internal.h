@@ -52,6 +52,24 @@ typedef struct over_steps_job {
     bool failed;
 } over_steps_job;
 
+/* Where an operator or module of the graph ran. */
+typedef struct run_span {
+    uint32_t rank;
+    uint8_t klass;
+    int64_t start_ns, end_ns;
+} run_span;
+
+typedef struct run_spans_job {
+    store_file *file;
+    const struct graph_join *join;
+    uint8_t *nodes;         /* bits: whose events are looked for */
+    store_event_info event; /* the longest: whose step, and whose stage */
+    run_span *spans;
+    size_t n, cap;
+    int64_t t0_ns, t1_ns; /* from the first start to the last end */
+    bool is_cut;          /* there are more */
+} run_spans_job;
+
 typedef struct fly_job {
     store_file *file;
     uint32_t name;
@@ -69,7 +87,7 @@ struct panels {
     session *session;
     ui *ui;
     pool *pool;
-    work diagnosing, summing, comparing, stepping, flying, finding;
+    work diagnosing, summing, comparing, stepping, flying, finding, spanning;
 
     bool show_inspector, show_strip;
     diagnosis_job *diagnosed; /* done; NULL: not yet, or the scene did it */
@@ -102,6 +120,9 @@ struct panels {
     char searched[1024]; /* what `hits` are for */
     bool search_open, focus_search;
 
+    run_spans_job *run_spans; /* done; NULL */
+    uint32_t spans_of;        /* the element that they were asked for, of this plan */
+    uint64_t spans_plan;
     graph_find_job *graph_found;        /* done; NULL */
     char graph_finding[1024];           /* what is being looked for */
     uint32_t graph_page, graph_page_of; /* of a node's attributes */
@@ -128,6 +149,9 @@ void search_show(panels *p, rect r);
 void graph_inspector_show(panels *p);
 void graph_search_show(panels *p, rect r);
 void free_graph_find(void *job);
+/* panel_run.c */
+void graph_run_show(panels *p, const scene_graph *g);
+void free_run_spans(void *job);
 
 /* panels.c */
 void panels_fly(panels *p, double t0_ns, double t1_ns);

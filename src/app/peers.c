@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "app/rank_time.h"
 #include "base/mem.h"
 #include "store/query.h"
 
@@ -83,6 +82,36 @@ static uint32_t *tracks_of_peers(const trace_model *m, uint32_t rank, trace_kind
     return tracks;
 }
 
+uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, rank_window *w, size_t *n)
+{
+    const trace_lane *lane = &m->lanes[m->tracks[e->track].lane];
+    int64_t index = 0;
+    if (step_of(m, lane->rank, e->start_ns, &index)) {
+        open_windows(m, index, w);
+    } else {
+        rank_windows_of_range(m, 0, m->duration_ns + 1, w);
+    }
+    return tracks_of_peers(m, lane->rank, lane->kind, w, n);
+}
+
+int64_t peers_step(const trace_model *m, const store_event_info *e)
+{
+    int64_t index = 0;
+    return step_of(m, m->lanes[m->tracks[e->track].lane].rank, e->start_ns, &index) ? index : -1;
+}
+
+rank_window peers_range(const trace_model *m, const rank_window *w)
+{
+    rank_window all = {INT64_MAX, INT64_MIN};
+    for (size_t r = 0; r < m->n_ranks; r++) {
+        if (w[r].t1_ns > w[r].t0_ns) {
+            all.t0_ns = w[r].t0_ns < all.t0_ns ? w[r].t0_ns : all.t0_ns;
+            all.t1_ns = w[r].t1_ns > all.t1_ns ? w[r].t1_ns : all.t1_ns;
+        }
+    }
+    return all;
+}
+
 static int by_rank(const void *a, const void *b)
 {
     uint32_t x = ((const peer *)a)->rank;
@@ -97,23 +126,10 @@ marey_status peers_find(store_file *f, const store_event_info *e, peers *out, ca
     if (e->track >= m->n_tracks) {
         return MAREY_OK;
     }
-    const trace_lane *lane = &m->lanes[m->tracks[e->track].lane];
     rank_window *w = mem_calloc(m->n_ranks + 1, sizeof *w);
-    int64_t index = 0;
-    if (step_of(m, lane->rank, e->start_ns, &index)) {
-        open_windows(m, index, w);
-    } else {
-        rank_windows_of_range(m, 0, m->duration_ns + 1, w);
-    }
     size_t n = 0;
-    uint32_t *tracks = tracks_of_peers(m, lane->rank, lane->kind, w, &n);
-    rank_window all = {INT64_MAX, INT64_MIN};
-    for (size_t r = 0; r < m->n_ranks; r++) {
-        if (w[r].t1_ns > w[r].t0_ns) {
-            all.t0_ns = w[r].t0_ns < all.t0_ns ? w[r].t0_ns : all.t0_ns;
-            all.t1_ns = w[r].t1_ns > all.t1_ns ? w[r].t1_ns : all.t1_ns;
-        }
-    }
+    uint32_t *tracks = peers_tracks(m, e, w, &n);
+    rank_window all = peers_range(m, w);
     marey_status status = MAREY_OK;
     out->too_many = rank_time_count(f, w) > PEERS_MAX_EVENTS;
     if (n > 0 && all.t1_ns > all.t0_ns && !out->too_many) {

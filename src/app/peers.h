@@ -7,6 +7,7 @@
 #ifndef MAREY_APP_PEERS_H
 #define MAREY_APP_PEERS_H
 
+#include "app/rank_time.h"
 #include "base/thread.h"
 #include "store/store.h"
 
@@ -29,6 +30,15 @@ typedef struct peers {
     int64_t start_lag_p99_ns; /* start less the earliest start */
 } peers;
 
+/** Where the peers of an event are looked for: the windows of its step, rank by rank (all of the run, where there are no
+ *  steps), and the tracks of its kind of lane on the ranks of its stage.
+ *  @param w  [n_ranks + 1]; zeroed for other ranks
+ *  @return the tracks, to be freed; *n of them */
+uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, rank_window *w, size_t *n);
+/** The number of the step that it lies in; -1: none. */
+int64_t peers_step(const trace_model *m, const store_event_info *e);
+/** From the earliest to the latest of the windows. */
+rank_window peers_range(const trace_model *m, const rank_window *w);
 /** Errors: IO, FORMAT, CANCELLED. Cost: one pass over the events of the step on the peers' lanes of the same kind. */
 marey_status peers_find(store_file *f, const store_event_info *e, peers *out, cancel_flag *cancel, diag *d);
 /** Lower medians; MAD is the median distance from the median. */

@@ -7,8 +7,12 @@
 static const double FRAME_RADIUS_DP = 8;
 static const double BOX_RADIUS_DP = 5;
 static const double SHEET_DP = 6;       /* from one sheet of a stack to the next */
-static const double LEAST_NAMED = 0.34; /* zoom, from which titles have room */
+static const double LEAST_NAMED = 0.27; /* zoom, from which titles have room */
+static const double ROOMY = 0.34;       /* zoom, from which they have more */
 static const double LEAST_NAME_DP = 8;
+static const double LEAST_FITTED_DP = 7; /* of names that have no room at that */
+static const double CHIP_DP = 10.5;
+enum { SHORT_NAME = 14 };                /* bytes */
 
 /* ------------------------------------------------------------------ colours */
 
@@ -117,8 +121,9 @@ double graph_text_dp(const scene *s, const graph_view *g, double dp)
 {
     double zoom = zoom_of(s, g);
     double size = dp * (zoom > 1 ? 1 + (zoom - 1) * 0.35 : zoom); /* grows more slowly than its box */
-    if (zoom >= LEAST_NAMED && size < LEAST_NAME_DP) { /* small boxes keep names that can be read, cut if need be */
-        size = fmin(dp * LEAST_NAME_DP / LABEL_DP, LEAST_NAME_DP);
+    double least = zoom >= ROOMY ? LEAST_NAME_DP : LEAST_FITTED_DP;
+    if (zoom >= LEAST_NAMED && size < least) { /* small boxes keep names that can be read, cut if need be */
+        size = fmin(dp * least / LABEL_DP, least);
         return size < LEAST_TEXT_PX ? 0 : size;
     }
     return size < LEAST_TEXT_PX ? 0 : fmin(floor(size * 2) / 2, 22);
@@ -252,9 +257,12 @@ static void draw_badge(scene *s, graph_view *g, const seen_item *k, double dp, u
     float w = ceilf(width_of(s, FACE_SANS_BOLD, size, text)) + px(s, size * 1.6);
     rect r = {snap((double)(k->r.x + k->r.w - w - px(s, 8))), snap((double)(k->r.y - h / 2)), w, h};
     r.x = fminf(r.x, s->m.plot.x + s->m.plot.w - w - px(s, 8));
-    if (k->kind == SEEN_CLOSED) { /* its name is near */
+    if (k->kind == SEEN_CLOSED) { /* its name is near, and above it perhaps the title of the module around */
         r.x = snap((double)(k->r.x + k->r.w - w + px(s, 6)));
         r.y = snap((double)(k->r.y - 0.8F * h));
+        if (!graph_place(g, r)) {
+            r.y = snap((double)(k->r.y + k->r.h - 0.35F * h));
+        }
     }
     draw_round(s->l, LAYER_MARKS, r, h / 2, s->t->accent, 0, s->t->accent);
     (void)put_text(s, LAYER_MARKS, FACE_SANS_BOLD, size, r, TEXT_CENTRE, theme_label_colour(s->t, s->t->accent), text);
@@ -313,8 +321,9 @@ static void draw_title(scene *s, graph_view *g, const seen_item *k, double dp)
         (void)snprintf(text, sizeof text, "%s operator%s", count, e->n_nodes == 1 ? "" : "s");
     }
     if (w > 0 && (is_stack || width_of(s, FACE_SANS, dp * 0.9, text) <= rest.w)) {
-        (void)put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_LEFT, s->t->dim, text);
+        w += gap + put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_LEFT, s->t->dim, text);
     }
+    (void)graph_place(g, (rect){bar.x, bar.y + bar.h / 4, w, bar.h / 2});
     draw_badge(s, g, k, dp, element);
 }
 
@@ -337,10 +346,11 @@ bool graph_place(graph_view *g, rect r)
 static void draw_chip(scene *s, graph_view *g, const seen_item *k)
 {
     const char *name = plan_label(g->now->of->plan, g->now->v->items[k->item].element);
-    float w = fminf(ceilf(width_of(s, FACE_SANS_MEDIUM, 11, name)) + px(s, 12), k->r.w - px(s, 8));
-    float h = px(s, 18);
-    rect r = {snap((double)(fmaxf(k->r.x, s->m.plot.x) + px(s, 4))),
-              snap((double)(fmaxf(k->r.y, s->m.plot.y) + px(s, 4))), w, h};
+    float w = fminf(ceilf(width_of(s, FACE_SANS_MEDIUM, CHIP_DP, name)) + px(s, 10), k->r.w - px(s, 12));
+    float h = px(s, 16);
+    float x = fmaxf(k->r.x, s->m.plot.x) + px(s, 6);
+    float y = fmaxf(k->r.y - h / 2, s->m.plot.y + px(s, 2)); /* on the border: what is inside stays seen */
+    rect r = {snap((double)x), snap((double)y), w, h};
     if (k->item == 0 || w < px(s, 36) || r.y + h > k->r.y + k->r.h || r.x + w > k->r.x + k->r.w) {
         return;
     }
@@ -348,7 +358,7 @@ static void draw_chip(scene *s, graph_view *g, const seen_item *k)
         return;
     }
     draw_round(s->l, LAYER_MARKS, r, px(s, 4), s->t->panel, fmaxf(1, px(s, 1)), s->t->line);
-    (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, (rect){r.x + px(s, 6), r.y, w - px(s, 12), h}, TEXT_LEFT,
+    (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, CHIP_DP, (rect){r.x + px(s, 5), r.y, w - px(s, 10), h}, TEXT_LEFT,
                    s->t->text, name);
 }
 
@@ -405,13 +415,39 @@ static void second_line(const graph_picture *p, const plan_element *e, char *out
     }
 }
 
+/* A name in a small box: a little smaller before it is cut; short ones keep their beginning, of long ones the middle
+ * goes. */
+static void put_name(scene *s, rect r, double dp, rgba c, const char *name)
+{
+    rect whole = {r.x - r.w, r.y, 3 * r.w, r.h}; /* the same middle */
+    double least = fmax(dp - 1, LEAST_FITTED_DP);
+    float w = width_of(s, FACE_SANS_MEDIUM, dp, name);
+    while (w > r.w && dp - 0.5 >= least) {
+        dp -= 0.5;
+        w = width_of(s, FACE_SANS_MEDIUM, dp, name);
+    }
+    size_t n = strlen(name);
+    if (w <= r.w || n > SHORT_NAME) {
+        (void)put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, r, TEXT_CENTRE, c, name);
+        return;
+    }
+    char cut[SHORT_NAME + 4];
+    do {
+        graph_short_text(name, cut, sizeof cut, --n);
+        w = width_of(s, FACE_SANS_MEDIUM, dp, cut);
+    } while (n > 2 && w > r.w);
+    if (w <= r.w) {
+        (void)put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, whole, TEXT_CENTRE, c, cut);
+    }
+}
+
 static void draw_names(scene *s, graph_view *g, const seen_item *k, rgba c, double dp)
 {
     const graph_picture *p = g->now;
     uint32_t element = p->v->items[k->item].element;
     const plan_element *e = &p->of->plan->elements[element];
     double zoom = zoom_of(s, g);
-    float in = px(s, fmin(6 * zoom, 12));
+    float in = px(s, fmin(fmax(6 * zoom, 3 * fmin(zoom, 1) + 2), 12)); /* clear of the strip */
     float line = px(s, dp * 1.3);
     float bottom = p->times ? px(s, 10 * fmin(zoom, 1.3)) : px(s, 3 * fmin(zoom, 1.3));
     rect r = {k->r.x + in, k->r.y, k->r.w - 2 * in, k->r.h - bottom};
@@ -427,7 +463,7 @@ static void draw_names(scene *s, graph_view *g, const seen_item *k, rgba c, doub
         r.y = y;
         r.h = line;
     }
-    (void)put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, r, TEXT_CENTRE, c, plan_label(p->of->plan, element));
+    put_name(s, r, dp, c, plan_label(p->of->plan, element));
     g->n_labels++;
 }
 

@@ -4,6 +4,7 @@
 #include "scene/graph_view.h"
 
 static const double HEAD_DP = 40;
+static const double LEAST_PATH_DP = 120; /* room for the path of what is in view */
 
 /* ------------------------------------------------------------------ path */
 
@@ -74,27 +75,44 @@ static void draw_switch(scene *s, graph_view *g, rect r, graph_step step, bool w
     graph_area_add(s, r, (graph_hit){GRAPH_HIT_SWITCH, (uint32_t)step, 0});
 }
 
-/* @return the left edge */
-static float draw_switches(scene *s, graph_view *g)
+/* Widths of the switches, and of all with the gaps between them. */
+static float measure_switches(scene *s, bool words, float gap, float w[GRAPH_STEP_COUNT])
 {
-    float w[GRAPH_STEP_COUNT];
-    float total = 0;
-    bool words = s->m.plot.w >= px(s, 940);
+    float total = -gap;
     for (int i = 0; i < GRAPH_STEP_COUNT; i++) {
         w[i] = px(s, 24);
         if (words) {
             w[i] += px(s, 7) + ceilf(width_of(s, FACE_SANS, 11.5, graph_step_name((graph_step)i)));
         }
-        total += w[i] + px(s, words ? 20 : 8);
+        total += w[i] + gap;
     }
-    float x = s->m.plot.x + s->m.plot.w - s->m.pad - total + px(s, words ? 20 : 8);
+    return total;
+}
+
+/* With their names wherever these leave some room for the path. @return the left edge */
+static float draw_switches(scene *s, graph_view *g)
+{
+    float w[GRAPH_STEP_COUNT];
+    float room = s->m.plot.w - 2 * s->m.pad - px(s, LEAST_PATH_DP);
+    float gap = px(s, 20);
+    float total = measure_switches(s, true, gap, w);
+    if (total > room) {
+        gap = px(s, 12);
+        total = measure_switches(s, true, gap, w);
+    }
+    bool words = total <= room;
+    if (!words) {
+        gap = px(s, 8);
+        total = measure_switches(s, false, gap, w);
+    }
+    float x = s->m.plot.x + s->m.plot.w - s->m.pad - total;
     float left = x;
-    if (s->m.plot.w < px(s, 480)) {
+    if (total > room) {
         return s->m.plot.x + s->m.plot.w;
     }
     for (int i = 0; i < GRAPH_STEP_COUNT; i++) {
         draw_switch(s, g, (rect){x, s->m.plot.y, w[i], px(s, HEAD_DP)}, (graph_step)i, words);
-        x += w[i] + px(s, words ? 20 : 8);
+        x += w[i] + gap;
     }
     return left;
 }
@@ -184,7 +202,9 @@ void graph_status(const scene *s, char *left, size_t left_cap, char *middle, siz
     const graph_plan *p = g->now->of->plan;
     const char *name = at == 0 ? "all" : plan_label(p, at);
     double percent = 100 * zoom_of(s, g);
-    (void)snprintf(left, left_cap, "%.60s \xC2\xB7 %.*f %% \xC2\xB7 %s", name, percent < 2 ? 1 : 0, percent, g->detail);
+    char place[80];
+    graph_short_path(name, place, sizeof place, 36); /* the path above has all of it */
+    (void)snprintf(left, left_cap, "%s \xC2\xB7 %.*f %% \xC2\xB7 %s", place, percent < 2 ? 1 : 0, percent, g->detail);
     char all[48];
     char drawn[48];
     char bundled[48];

@@ -4,6 +4,7 @@
 
 #include "scene/graph_view.h"
 
+enum { SIZE_PLACES = 5, SIZE_MAX_LINES = 400 };
 static const double CORNER_DP = 7;
 static const double LEAST_GAP_DP = 8; /* below, the lines of a module would be one grey field */
 
@@ -264,12 +265,53 @@ static void draw_port(line_pen *n, const layout_point *q)
     draw_round(n->s->l, LAYER_DATA, ring, r, n->s->t->ground, fmaxf(1.5F * n->s->m.s, 1), n->colour);
 }
 
-/* "128 MiB" on the widest lines, where there is room above a long level piece. */
+/* Does a line of the module run through the text? */
+static bool is_crossed(const line_pen *n, uint32_t module, rect r)
+{
+    const graph_trees *x = &n->p->index;
+    const float pad = n->width;
+    for (uint32_t i = x->first_line[module]; i < x->first_line[module + 1]; i++) {
+        const layout_route *route = &n->p->l->routes[i];
+        const layout_point *q = &n->p->l->points[route->first_point];
+        float a[2];
+        float b[2];
+        for (uint32_t k = 0; k < route->n_points; k++) {
+            point_px(n, &q[k], b);
+            if (k > 0 && fminf(a[0], b[0]) - pad < r.x + r.w && fmaxf(a[0], b[0]) + pad > r.x &&
+                fminf(a[1], b[1]) < r.y + r.h && fmaxf(a[1], b[1]) > r.y) {
+                return true;
+            }
+            memcpy(a, b, sizeof a);
+        }
+    }
+    return false;
+}
+
+/* Above or below a level piece, at its beginning, in its middle or at its end: the first place that nothing else has.
+ */
+static bool find_size_place(const line_pen *n, uint32_t module, const float a[2], const float b[2], rect *r)
+{
+    float x0 = fminf(a[0], b[0]) + px(n->s, 14);
+    float room = fmaxf(a[0], b[0]) - px(n->s, 14) - r->w - x0;
+    for (int i = 0; i < 2 * SIZE_PLACES; i++) {
+        bool below = i >= SIZE_PLACES;
+        r->x = snap((double)(x0 + room * (float)(i % SIZE_PLACES) / (SIZE_PLACES - 1)));
+        r->y = below ? a[1] + n->width / 2 : a[1] - r->h - n->width / 2;
+        rect core = {r->x, r->y + r->h * 0.15F, r->w, r->h * 0.7F}; /* letters don't fill their line */
+        if (!is_crossed(n, module, core) && graph_place(n->g, *r)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "128 MiB" on the widest lines, where there is room at a long level piece. */
 static void draw_size(line_pen *n, const visible_line *l, const layout_point *q, uint32_t count)
 {
     scene *s = n->s;
     double dp = graph_text_dp(s, n->g, 10.5);
-    if (n->has_size || l->bytes < ((uint64_t)1 << 20) || dp < 8) {
+    const uint32_t *first = &n->p->index.first_line[l->module];
+    if (n->has_size || l->bytes < ((uint64_t)1 << 20) || dp < 8 || first[1] - first[0] > SIZE_MAX_LINES) {
         return;
     }
     for (uint32_t i = 1; i + 1 < count; i++) { /* never on the pieces at the ends, where neighbours are near */
@@ -280,11 +322,9 @@ static void draw_size(line_pen *n, const visible_line *l, const layout_point *q,
         char text[48];
         bytes_format(l->bytes, text, sizeof text);
         float w = width_of(s, FACE_SANS, dp, text);
-        if (i > 1 && a[1] == b[1] && fabsf(a[0] - b[0]) > 6 * w) {
-            rect r = {fminf(a[0], b[0]) + px(s, 14), a[1] - px(s, dp * 1.5) - n->width / 2, w + 2, px(s, dp * 1.4)};
-            if (!graph_place(n->g, r)) {
-                return;
-            }
+        rect r = {0, 0, w + 2, px(s, dp * 1.4)};
+        if (i > 1 && a[1] == b[1] && fabsf(a[0] - b[0]) > 6 * w && is_near(n, a[0], a[1], b[0], b[1]) &&
+            find_size_place(n, l->module, a, b, &r)) {
             n->has_size = true;
             (void)put_text(s, LAYER_DATA, FACE_SANS, dp, r, TEXT_LEFT, s->t->dim, text);
             return;

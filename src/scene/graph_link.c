@@ -94,15 +94,9 @@ static void mark_chosen(graph_view *g)
     free(others);
 }
 
-bool graph_holds_event(scene *s, uint64_t row, uint32_t name)
+/* In what is marked, or inside of it. */
+static bool is_marked(const graph_view *g, uint32_t node)
 {
-    graph_view *g = s->graph;
-    const graph_join *j = g && g->now && g->selected != GRAPH_NONE ? graph_work_join(g->work) : NULL;
-    uint32_t node = j ? graph_join_node(j, row, name) : GRAPH_NONE;
-    if (!j || node >= j->n_nodes) {
-        return false;
-    }
-    mark_chosen(g);
     const graph_plan *p = g->now->of->plan;
     uint32_t e = p->element_of[node];
     while (e < p->n_elements && e != 0) { /* the root stands for nothing */
@@ -112,4 +106,34 @@ bool graph_holds_event(scene *s, uint64_t row, uint32_t name)
         e = p->elements[e].parent;
     }
     return false;
+}
+
+size_t scene_graph_chosen_nodes(scene *s, uint8_t *bits)
+{
+    graph_view *g = s->graph;
+    const graph_join *j = g && g->now && g->selected != GRAPH_NONE ? graph_work_join(g->work) : NULL;
+    size_t n = 0;
+    if (!j) {
+        return 0;
+    }
+    mark_chosen(g);
+    for (uint32_t node = 0; node < j->n_nodes; node++) {
+        if (j->times[node].n > 0 && is_marked(g, node)) {
+            set_bit(bits, node);
+            n++;
+        }
+    }
+    return n;
+}
+
+bool graph_holds_event(scene *s, uint64_t row, uint32_t name)
+{
+    graph_view *g = s->graph;
+    const graph_join *j = g && g->now && g->selected != GRAPH_NONE ? graph_work_join(g->work) : NULL;
+    uint32_t node = j ? graph_join_node(j, row, name) : GRAPH_NONE;
+    if (!j || node >= j->n_nodes) {
+        return false;
+    }
+    mark_chosen(g);
+    return is_marked(g, node);
 }

@@ -69,6 +69,9 @@ void graph_minimap_draw(scene *s, graph_view *g)
         return;
     }
     rect card = {plot.x + px(s, 20), plot.y + plot.h - px(s, MAP_H_DP + 20), px(s, MAP_W_DP), px(s, MAP_H_DP)};
+    if (l->n_lanes > 0) { /* they begin at the left, with their names */
+        card.x = plot.x + plot.w - px(s, MAP_W_DP + 20);
+    }
     draw_round(s->l, LAYER_PANELS, card, px(s, 6), s->t->panel, fmaxf(1, px(s, 1)), s->t->line);
     float pad = px(s, 12);
     float line = px(s, 16);

@@ -5,7 +5,7 @@
 
 enum { TIP_ATTRIBUTES = 6, TIP_PEERS = 10, TIP_OUTPUTS = 3 };
 
-static void short_text(const char *s, char *out, size_t cap, size_t most)
+void graph_short_text(const char *s, char *out, size_t cap, size_t most)
 {
     size_t n = strlen(s);
     if (n <= most) {
@@ -18,6 +18,21 @@ static void short_text(const char *s, char *out, size_t cap, size_t most)
     (void)snprintf(out, cap, "%.*s\xE2\x80\xA6", (int)most, s);
 }
 
+void graph_short_path(const char *s, char *out, size_t cap, size_t most)
+{
+    size_t n = strlen(s);
+    if (n <= most) {
+        (void)snprintf(out, cap, "%s", s);
+        return;
+    }
+    const char *tail = s + (n - most);
+    const char *slash = strchr(tail, '/');
+    while (!slash && ((unsigned char)*tail & 0xC0) == 0x80) {
+        tail++; /* not inside a character */
+    }
+    (void)snprintf(out, cap, "\xE2\x80\xA6%s", slash ? slash : tail);
+}
+
 static void add_node(tip *t, const graph *g, uint32_t node)
 {
     char text[TIP_LINE_CAP];
@@ -25,7 +40,7 @@ static void add_node(tip *t, const graph *g, uint32_t node)
     uint32_t first = g->out_first[node];
     uint32_t n = g->out_first[node + 1] - first;
     for (uint32_t i = 0; i < n && i < TIP_OUTPUTS; i++) {
-        short_text(graph_string(g, g->out_type[first + i]), text, sizeof text, 60);
+        graph_short_text(graph_string(g, g->out_type[first + i]), text, sizeof text, 60);
         (void)tip_add(t, i == 0 ? "puts out" : "", "%s", text);
     }
     if (n > TIP_OUTPUTS) {
@@ -37,9 +52,9 @@ static void add_node(tip *t, const graph *g, uint32_t node)
     uint32_t a = g->attr_first[node];
     uint32_t attrs = g->attr_first[node + 1] - a;
     for (uint32_t i = 0; i < attrs && i < TIP_ATTRIBUTES; i++) {
-        short_text(graph_string(g, g->attr_value[a + i]), text, sizeof text, 60);
+        graph_short_text(graph_string(g, g->attr_value[a + i]), text, sizeof text, 60);
         char key[48];
-        short_text(graph_string(g, g->attr_key[a + i]), key, sizeof key, 30);
+        graph_short_text(graph_string(g, g->attr_key[a + i]), key, sizeof key, 30);
         (void)tip_add(t, key, "%s", text);
     }
     if (attrs > TIP_ATTRIBUTES) {
@@ -71,7 +86,7 @@ static void describe_element(const scene *s, tip *t, const graph_view *g, uint32
     const plan_element *e = &p->elements[element];
     strbuf path = {0};
     plan_path(p, element, &path);
-    short_text(plan_label(p, element), t->title, sizeof t->title, 60);
+    graph_short_text(plan_label(p, element), t->title, sizeof t->title, 60);
     size_t most = 78;
     const char *tail = strbuf_str(&path);
     if (path.n > most) { /* the end of a path tells most */
@@ -117,7 +132,7 @@ static void describe_stub(tip *t, const graph_view *g, const graph_hit *h)
         if (n++ < TIP_PEERS) {
             strbuf path = {0};
             plan_path(p, k->peer, &path);
-            short_text(strbuf_str(&path), text, sizeof text, 70);
+            graph_short_text(strbuf_str(&path), text, sizeof text, 70);
             char size[48];
             bytes_format(k->bytes, size, sizeof size);
             (void)tip_add(t, "", "%s \xC2\xB7 %u edge%s%s%s", text, k->n_edges, k->n_edges == 1 ? "" : "s",
@@ -132,6 +147,19 @@ static void describe_stub(tip *t, const graph_view *g, const graph_hit *h)
     (void)snprintf(t->subtitle, sizeof t->subtitle, "not drawn as lines \xC2\xB7 click: draw them");
 }
 
+/* A switch tells what it does, and what that came to. */
+static void describe_switch(tip *t, const graph_view *g, uint32_t step)
+{
+    static const char *const what[GRAPH_STEP_COUNT] = {
+        "parameters and constants lie inside their consumers", "operators that compute nothing are bypassed",
+        "a module that holds one thing only is one with it",   "modules that are left and entered again are split",
+        "far edges end in ports that name the other end",      "isomorphic modules stand behind each other"};
+    const plan_step_count *c = &g->now->of->plan->steps[step];
+    (void)snprintf(t->title, sizeof t->title, "%s", graph_step_name((graph_step)step));
+    (void)snprintf(t->subtitle, sizeof t->subtitle, "%s", what[step]);
+    (void)tip_add(t, "now", "%s \xC2\xB7 click, or key %u", c->on ? "on" : "off", step + 1);
+}
+
 void graph_tip_draw(scene *s, graph_view *g)
 {
     tip t = {.klass = CELL_EMPTY};
@@ -143,6 +171,8 @@ void graph_tip_draw(scene *s, graph_view *g)
         describe_element(s, &t, g, h->element);
     } else if (h->kind == GRAPH_HIT_STUB) {
         describe_stub(&t, g, h);
+    } else if (h->kind == GRAPH_HIT_SWITCH && h->element < GRAPH_STEP_COUNT) {
+        describe_switch(&t, g, h->element);
     } else {
         return;
     }

@@ -256,6 +256,10 @@ void graph_stubs_draw(scene *s, graph_view *g);
 void graph_chrome_draw(scene *s, graph_view *g);
 void graph_minimap_draw(scene *s, graph_view *g);
 void graph_tip_draw(scene *s, graph_view *g);
+/** The beginning of `s`, at most `most` bytes, with an ellipsis where it goes on. */
+void graph_short_text(const char *s, char *out, size_t cap, size_t most);
+/** Its end, from a slash on where there is one. */
+void graph_short_path(const char *s, char *out, size_t cap, size_t most);
 void graph_find_lit(scene *s, graph_view *g);
 /** An item or stub is lit because of what is hovered or on the shown paths. */
 bool graph_is_lit(const graph_view *g, uint32_t item);

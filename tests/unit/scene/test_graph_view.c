@@ -74,6 +74,65 @@ static bool shows(scenery *k, const char *text)
 
 /* ------------------------------------------------------------------ */
 
+static void short_words(void **state)
+{
+    (void)state;
+    char out[64];
+    graph_short_text("Reshape", out, sizeof out, 7);
+    assert_string_equal(out, "Reshape");
+    graph_short_text("Reshape", out, sizeof out, 4);
+    assert_string_equal(out, "Resh\xE2\x80\xA6");
+    graph_short_text("a\xC3\xA4z", out, sizeof out, 2); /* not inside a character */
+    assert_string_equal(out, "a\xE2\x80\xA6");
+    graph_short_path("Default/network/backbone", out, sizeof out, 24);
+    assert_string_equal(out, "Default/network/backbone");
+    graph_short_path("Default/network/backbone", out, sizeof out, 12);
+    assert_string_equal(out, "\xE2\x80\xA6/backbone");
+    graph_short_path("Default_network_\xC3\xA4ockhome", out, sizeof out, 8);
+    assert_string_equal(out, "\xE2\x80\xA6ockhome");
+}
+
+/* Words of sizes in the last frame; no line runs through one. */
+static size_t free_sizes(const draw_list *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_runs; i++) {
+        const draw_run *r = &l->runs[i];
+        if (!strstr(l->text.s + r->text, " MiB") || r->layer != LAYER_DATA) {
+            continue;
+        }
+        n++;
+        for (size_t j = 0; j < l->n_lines; j++) {
+            const draw_line *k = &l->lines[j];
+            bool beside = fmaxf(k->x0, k->x1) < r->x || fminf(k->x0, k->x1) > r->x + r->width ||
+                          fmaxf(k->y0, k->y1) < r->y - 0.6F * r->size || fminf(k->y0, k->y1) > r->y;
+            assert_true(beside);
+        }
+    }
+    return n;
+}
+
+static void sizes_stand_free(void **state)
+{
+    (void)state;
+    scenery k;
+    set(&k, SMALL_BLOCKS);
+    settle(&k);
+    graph_camera at = k.g.frame.graph;
+    size_t n = 0;
+    for (int way = 0; way < 4; way++) {
+        k.g.view.graph.steps_off = way & 1 ? 1U << STEP_PRUNE | 1U << STEP_STACK : 0;
+        k.g.view.graph.down = way >= 2;
+        for (at.zoom = 0.65; at.zoom < 2.5; at.zoom *= 1.25) {
+            k.g.view.graph.at = at;
+            settle(&k);
+            n += free_sizes(&k.g.list);
+        }
+    }
+    assert_true(n > 6);
+    take_down(&k);
+}
+
 static void first_picture(void **state)
 {
     (void)state;
@@ -310,6 +369,15 @@ static void linked(void **state)
     settle(&k);
     assert_int_equal(view_of(&k)->selected, e);
     assert_int_not_equal(item_of(&k, e), GRAPH_NONE);
+    /* its events and those of its counterparts are where it ran */
+    uint8_t *bits = mem_calloc(k.model.n_nodes / 8 + 1, 1);
+    assert_int_equal(scene_graph_chosen_nodes(k.g.scene, bits), SMALL_BLOCKS);
+    for (uint32_t i = 0; i < k.model.n_nodes; i++) {
+        const char *name = graph_string(&k.model, k.model.node_name[i]);
+        const char *tail = strlen(name) >= 7 ? name + strlen(name) - 7 : name;
+        assert_int_equal(bits[i >> 3] >> (i & 7) & 1, strcmp(tail, "/mlp/up") == 0);
+    }
+    free(bits);
     /* min, mean, max over the members */
     const item_time *t = &view_of(&k)->now->times[item_of(&k, e)];
     assert_true(fabsf(t->min_ns - 200000) < 1 && fabsf(t->max_ns - 300000) < 1);
@@ -376,6 +444,8 @@ static void other_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_words),
+        cmocka_unit_test(sizes_stand_free),
         cmocka_unit_test(first_picture), cmocka_unit_test(toggled_twice), cmocka_unit_test(anchored_passage),
         cmocka_unit_test(members),       cmocka_unit_test(clicks),        cmocka_unit_test(hidden_is_opened),
         cmocka_unit_test(bounded),       cmocka_unit_test(linked),        cmocka_unit_test(walked),
