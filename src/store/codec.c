@@ -52,6 +52,32 @@ static void planes4(const uint8_t *in, size_t stride, uint8_t *out)
     }
 }
 
+/* Bytes of the first half and of the second in turn: the highest bit of a byte's place becomes its lowest. */
+static inline void interleave8(const __m128i *from, __m128i *to)
+{
+    for (unsigned k = 0; k < 4; k++) {
+        to[2 * k] = _mm_unpacklo_epi8(from[k], from[k + 4]);
+        to[2 * k + 1] = _mm_unpackhi_epi8(from[k], from[k + 4]);
+    }
+}
+
+/* The same for elements of eight bytes. */
+static void planes8(const uint8_t *in, size_t stride, uint8_t *out)
+{
+    __m128i r[8];
+    __m128i t[8];
+    for (unsigned k = 0; k < 8; k++) {
+        r[k] = _mm_loadu_si128((const __m128i *)(const void *)(in + k * 16));
+    }
+    interleave8(r, t);
+    interleave8(t, r);
+    interleave8(r, t);
+    interleave8(t, r);
+    for (unsigned k = 0; k < 8; k++) {
+        _mm_storeu_si128((__m128i *)(void *)(out + k * stride), r[k]);
+    }
+}
+
 /* The way back: rows of sixteen bytes become sixteen elements. */
 static void elements8(const uint8_t *in, size_t stride, uint8_t *out)
 {
@@ -102,6 +128,9 @@ void shuffle_bytes(const void *in, size_t n, size_t size, uint8_t *out)
 #ifdef __SSE2__
     for (; size == 4 && done + 16 <= n; done += 16) {
         planes4(p + done * 4, n, out + done);
+    }
+    for (; size == 8 && done + 16 <= n; done += 16) {
+        planes8(p + done * 8, n, out + done);
     }
 #endif
     for (size_t k = 0; k < size; k++) {

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/mem.h"
 
 enum {
@@ -13,16 +17,16 @@ enum {
     MAX_MATCH = 258,
     WINDOW = 32768,
     BLOCK_TOKENS = 32768, /* literals and matches that share a pair of codes */
+    BLOCK_SEQUENCES = 8192,
     N_LITLEN = 286,
     N_DIST = 30,
     N_CODELEN = 19,
     MAX_BITS = 15,
     MAX_CODELEN_BITS = 7,
     END_OF_BLOCK = 256,
-    SKIP_SHIFT = 6 /* after this many misses, as a power of two, the search steps by one byte more */
+    SKIP_SHIFT = 5 /* after this many misses, as a power of two, the search steps by one byte more */
 };
 
-/* A literal is below 256; a match is its length << 16 | distance. */
 typedef struct codes {
     uint16_t code[N_LITLEN];
     uint8_t bits[N_LITLEN];
@@ -34,10 +38,17 @@ typedef struct bit_writer {
     unsigned n;
 } bit_writer;
 
+/* Bytes as they are, then a repetition of any length (0: none). */
+typedef struct sequence {
+    uint32_t n_literals, length, dist;
+} sequence;
+
 struct deflater {
-    uint32_t heads[1 << HASH_BITS]; /* position + 1 of the latest bytes of a hash; 0: none */
-    uint32_t tokens[BLOCK_TOKENS];
-    size_t n_tokens;
+    uint32_t heads[1 << HASH_BITS]; /* `base` + position of the latest bytes of a hash; below `base`: of another input */
+    uint32_t base;
+    sequence sequences[BLOCK_SEQUENCES];
+    size_t n_sequences, n_tokens; /* of the block */
+    const uint8_t *block;         /* where its bytes begin */
     uint32_t litlen_freq[N_LITLEN];
     uint32_t dist_freq[N_DIST];
     codes litlen, dist;
@@ -91,24 +102,43 @@ static inline void put_bits(bit_writer *w, uint64_t v, unsigned n)
 
 /* ------------------------------------------------------------------ Huffman codes */
 
-typedef struct symbol {
-    uint32_t freq;
-    uint16_t id;
-} symbol;
+/* How often a symbol occurs << SYMBOL_BITS | the symbol: at most 1 GiB / 258 repetitions of the longest match. */
+enum { SYMBOL_BITS = 9, DIGIT_BITS = 8 };
 
-static int compare_symbols(const void *pa, const void *pb)
+static uint32_t freq_of(uint32_t key)
 {
-    const symbol *a = pa;
-    const symbol *b = pb;
-    if (a->freq != b->freq) {
-        return a->freq < b->freq ? -1 : 1;
+    return key >> SYMBOL_BITS;
+}
+
+/* Ascending, digit by digit; they come in the order of symbols. */
+static void sort_symbols(uint32_t *keys, unsigned n)
+{
+    uint32_t other[N_LITLEN];
+    uint32_t most = 0;
+    for (unsigned i = 0; i < n; i++) {
+        most = keys[i] > most ? keys[i] : most;
     }
-    return a->id < b->id ? -1 : a->id > b->id;
+    for (unsigned shift = SYMBOL_BITS; shift < 32 && most >> shift; shift += DIGIT_BITS) {
+        uint16_t at[1 << DIGIT_BITS] = {0};
+        unsigned sum = 0;
+        for (unsigned i = 0; i < n; i++) {
+            at[keys[i] >> shift & ((1U << DIGIT_BITS) - 1)]++;
+        }
+        for (unsigned digit = 0; digit < 1U << DIGIT_BITS && sum < n; digit++) {
+            unsigned count = at[digit];
+            at[digit] = (uint16_t)sum;
+            sum += count;
+        }
+        for (unsigned i = 0; i < n; i++) {
+            other[at[keys[i] >> shift & ((1U << DIGIT_BITS) - 1)]++] = keys[i];
+        }
+        memcpy(keys, other, n * sizeof *keys);
+    }
 }
 
 /* Depths of the tree by merging two queues: leaves in order, and inner nodes, which arise in order. `count`: leaves per
  * depth, deeper ones at the limit. */
-static void count_depths(const symbol *s, unsigned n, unsigned limit, unsigned *count)
+static void count_depths(const uint32_t *s, unsigned n, unsigned limit, unsigned *count)
 {
     uint32_t weight[N_LITLEN];
     uint16_t parent[N_LITLEN];
@@ -118,8 +148,8 @@ static void count_depths(const symbol *s, unsigned n, unsigned limit, unsigned *
     for (unsigned made = 0; made + 1 < n; made++) {
         weight[made] = 0;
         for (unsigned k = 0; k < 2; k++) {
-            if (leaf < n && (inner == made || s[leaf].freq <= weight[inner])) {
-                weight[made] += s[leaf].freq;
+            if (leaf < n && (inner == made || freq_of(s[leaf]) <= weight[inner])) {
+                weight[made] += freq_of(s[leaf]);
                 leaf_parent[leaf++] = (uint16_t)made;
             } else {
                 weight[made] += weight[inner];
@@ -159,36 +189,36 @@ static void fit(unsigned *count, unsigned limit)
 
 static uint16_t reversed(unsigned code, unsigned bits)
 {
-    unsigned r = 0;
-    for (unsigned i = 0; i < bits; i++) {
-        r = r << 1 | (code >> i & 1);
-    }
-    return (uint16_t)r;
+    code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+    code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+    code = (code & 0x0f0f) << 4 | (code >> 4 & 0x0f0f);
+    code = (code & 0x00ff) << 8 | (code >> 8 & 0x00ff);
+    return (uint16_t)(code >> (16 - bits));
 }
 
 /* Codes of a complete tree; a lone symbol gets one bit. */
 static void make_codes(const uint32_t *freq, unsigned n_symbols, unsigned limit, codes *c)
 {
-    symbol s[N_LITLEN];
+    uint32_t s[N_LITLEN];
     unsigned count[MAX_BITS + 1] = {0};
     unsigned n = 0;
     memset(c->bits, 0, sizeof c->bits);
     for (unsigned i = 0; i < n_symbols; i++) {
         if (freq[i] > 0) {
-            s[n++] = (symbol){freq[i], (uint16_t)i};
+            s[n++] = freq[i] << SYMBOL_BITS | i;
         }
     }
     if (n < 2) {
         count[1] = n;
     } else {
-        qsort(s, n, sizeof *s, compare_symbols);
+        sort_symbols(s, n);
         count_depths(s, n, limit, count);
         fit(count, limit);
     }
     unsigned next[MAX_BITS + 2] = {0};
     for (unsigned d = limit, i = 0; d > 0; d--) { /* the rarest get the longest */
         for (unsigned k = 0; k < count[d]; k++) {
-            c->bits[s[i++].id] = (uint8_t)d;
+            c->bits[s[i++] & ((1U << SYMBOL_BITS) - 1)] = (uint8_t)d;
         }
     }
     for (unsigned d = 1, code = 0; d <= limit; d++) {
@@ -274,21 +304,125 @@ static void put_head(deflater *d, bool is_last)
     }
 }
 
-static void put_match(deflater *d, uint32_t token)
+/* The bits of one match, at most 48. */
+typedef struct match_bits {
+    uint64_t v;
+    unsigned n;
+} match_bits;
+
+static inline match_bits bits_of(const deflater *d, unsigned length, unsigned dist)
 {
-    unsigned length = token >> 16;
-    unsigned dist = token & 0xffff;
     unsigned l = length_symbol(length);
     unsigned s = dist_symbol(dist);
     unsigned dist_extra = s < 4 ? 0 : s / 2 - 1;
-    uint64_t v = d->litlen.code[257 + l];
-    unsigned n = d->litlen.bits[257 + l];
-    v |= (uint64_t)(length - LENGTH_BASE[l]) << n;
-    n += LENGTH_EXTRA[l];
-    v |= (uint64_t)d->dist.code[s] << n;
-    n += d->dist.bits[s];
-    v |= (uint64_t)((dist - 1) & ((1U << dist_extra) - 1)) << n;
-    put_bits(&d->out, v, n + dist_extra);
+    match_bits m = {d->litlen.code[257 + l], d->litlen.bits[257 + l]};
+    m.v |= (uint64_t)(length - LENGTH_BASE[l]) << m.n;
+    m.n += LENGTH_EXTRA[l];
+    m.v |= (uint64_t)d->dist.code[s] << m.n;
+    m.n += d->dist.bits[s];
+    m.v |= (uint64_t)((dist - 1) & ((1U << dist_extra) - 1)) << m.n;
+    m.n += dist_extra;
+    return m;
+}
+
+/* A repetition as matches of which none is shorter than three bytes: so many of the longest, and the rest. */
+static inline uint32_t whole_matches(uint32_t length)
+{
+    return length < MAX_MATCH + 3 ? 0 : (length - 3) / MAX_MATCH;
+}
+
+enum { REST_SPLIT = MAX_MATCH - 3 }; /* where the rest is too long for one match */
+
+static void put_repetition(const deflater *d, bit_writer *w, uint32_t length, uint32_t dist)
+{
+    uint32_t whole = whole_matches(length);
+    match_bits m = bits_of(d, MAX_MATCH, dist);
+    for (uint32_t i = 0; i < whole; i++) {
+        put_bits(w, m.v, m.n);
+    }
+    length -= whole * MAX_MATCH;
+    if (length > MAX_MATCH) {
+        m = bits_of(d, REST_SPLIT, dist);
+        put_bits(w, m.v, m.n);
+        length -= REST_SPLIT;
+    }
+    m = bits_of(d, length, dist);
+    put_bits(w, m.v, m.n);
+}
+
+static inline void put_literals(bit_writer *w, const uint32_t *code, const uint8_t *p, size_t n)
+{
+    enum { AT_ONCE = 3 }; /* as many as put_bits() takes */
+    for (; n >= AT_ONCE; n -= AT_ONCE, p += AT_ONCE) {
+        uint32_t a = code[p[0]];
+        uint32_t b = code[p[1]];
+        uint32_t c = code[p[2]];
+        unsigned n_a = a >> 16;
+        unsigned n_b = n_a + (b >> 16);
+        put_bits(w, (a & 0xffff) | (uint64_t)(b & 0xffff) << n_a | (uint64_t)(c & 0xffff) << n_b, n_b + (c >> 16));
+    }
+    for (; n > 0; n--, p++) {
+        put_bits(w, code[*p] & 0xffff, code[*p] >> 16);
+    }
+}
+
+static void put_sequences(deflater *d)
+{
+    uint32_t code[END_OF_BLOCK]; /* of literals, with its length above bit 16 */
+    for (unsigned i = 0; i < END_OF_BLOCK; i++) {
+        code[i] = d->litlen.code[i] | (uint32_t)d->litlen.bits[i] << 16;
+    }
+    bit_writer w = d->out; /* in registers: what it writes could be anything */
+    const uint8_t *p = d->block;
+    for (const sequence *s = d->sequences, *end = s + d->n_sequences; s < end; s++) {
+        put_literals(&w, code, p, s->n_literals);
+        p += s->n_literals + s->length;
+        if (s->length > MAX_MATCH) {
+            put_repetition(d, &w, s->length, s->dist);
+        } else if (s->length > 0) {
+            match_bits m = bits_of(d, s->length, s->dist);
+            put_bits(&w, m.v, m.n);
+        }
+    }
+    put_bits(&w, d->litlen.code[END_OF_BLOCK], d->litlen.bits[END_OF_BLOCK]);
+    d->out = w;
+}
+
+static void count_symbols(deflater *d)
+{
+    uint32_t twin[END_OF_BLOCK] = {0}; /* so that equal neighbours don't wait for each other's count */
+    const uint8_t *p = d->block;
+    memset(d->litlen_freq, 0, sizeof d->litlen_freq);
+    memset(d->dist_freq, 0, sizeof d->dist_freq);
+    for (const sequence *s = d->sequences, *end = s + d->n_sequences; s < end; s++) {
+        size_t i = 0;
+        for (; i + 2 <= s->n_literals; i += 2) {
+            d->litlen_freq[p[i]]++;
+            twin[p[i + 1]]++;
+        }
+        if (i < s->n_literals) {
+            d->litlen_freq[p[i]]++;
+        }
+        p += s->n_literals + s->length;
+        if (s->length == 0) {
+            continue;
+        }
+        uint32_t whole = whole_matches(s->length);
+        uint32_t rest = s->length - whole * MAX_MATCH;
+        uint32_t *dist_freq = &d->dist_freq[dist_symbol(s->dist)];
+        if (rest > MAX_MATCH) {
+            d->litlen_freq[257 + length_symbol(REST_SPLIT)]++;
+            (*dist_freq)++;
+            rest -= REST_SPLIT;
+        }
+        d->litlen_freq[257 + length_symbol(MAX_MATCH)] += whole;
+        d->litlen_freq[257 + length_symbol(rest)]++;
+        *dist_freq += whole + 1;
+    }
+    for (unsigned i = 0; i < END_OF_BLOCK; i++) {
+        d->litlen_freq[i] += twin[i];
+    }
+    d->litlen_freq[END_OF_BLOCK] = 1;
 }
 
 /* Bits of the block's symbols, extra bits included. */
@@ -304,27 +438,20 @@ static uint64_t block_bits(const deflater *d)
     return sum;
 }
 
-static void end_block(deflater *d, bool is_last)
+/* The block ends in front of `next`. */
+static void end_block(deflater *d, const uint8_t *next, bool is_last)
 {
     enum { HEAD_BYTES = 512 };
-    d->litlen_freq[END_OF_BLOCK] = 1;
+    count_symbols(d);
     make_codes(d->litlen_freq, N_LITLEN, MAX_BITS, &d->litlen);
     make_codes(d->dist_freq, N_DIST, MAX_BITS, &d->dist);
     d->is_full = d->is_full || (size_t)(d->out.end - d->out.p) < HEAD_BYTES + block_bits(d) / 8;
     if (!d->is_full) {
         put_head(d, is_last);
-        for (size_t i = 0; i < d->n_tokens; i++) {
-            uint32_t t = d->tokens[i];
-            if (t < 256) {
-                put_bits(&d->out, d->litlen.code[t], d->litlen.bits[t]);
-            } else {
-                put_match(d, t);
-            }
-        }
-        put_bits(&d->out, d->litlen.code[END_OF_BLOCK], d->litlen.bits[END_OF_BLOCK]);
+        put_sequences(d);
     }
-    memset(d->litlen_freq, 0, sizeof d->litlen_freq);
-    memset(d->dist_freq, 0, sizeof d->dist_freq);
+    d->block = next;
+    d->n_sequences = 0;
     d->n_tokens = 0;
 }
 
@@ -363,28 +490,32 @@ static inline size_t equal_bytes(const uint8_t *a, const uint8_t *b, const uint8
     return (size_t)(b - from);
 }
 
-static inline void add_literal(deflater *d, uint8_t c)
+/* Where the run of the byte in front of p ends. */
+static inline const uint8_t *run_end(const uint8_t *p, const uint8_t *end)
 {
-    if (d->n_tokens == BLOCK_TOKENS) {
-        end_block(d, false);
+    const uint8_t *last = p - 1;
+#ifdef __SSE2__
+    const __m128i all = _mm_set1_epi8((char)*last);
+    while (end - p >= 64) { /* the long ones: megabytes of zeros */
+        const __m128i *q = (const __m128i *)(const void *)p;
+        __m128i a = _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(q), all), _mm_cmpeq_epi8(_mm_loadu_si128(q + 1), all));
+        __m128i b =
+            _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(q + 2), all), _mm_cmpeq_epi8(_mm_loadu_si128(q + 3), all));
+        if (_mm_movemask_epi8(_mm_and_si128(a, b)) != 0xffff) {
+            break;
+        }
+        p += 64;
     }
-    d->tokens[d->n_tokens++] = c;
-    d->litlen_freq[c]++;
+#endif
+    return p + equal_bytes(last, p, end);
 }
 
-/* A repetition of any length, in matches of which none is shorter than three bytes. */
-static void add_match(deflater *d, size_t length, size_t dist)
+static inline void add_sequence(deflater *d, size_t n_literals, size_t length, size_t dist, const uint8_t *next)
 {
-    unsigned s = dist_symbol((unsigned)dist);
-    while (length > 0) {
-        if (d->n_tokens == BLOCK_TOKENS) {
-            end_block(d, false);
-        }
-        size_t now = length <= MAX_MATCH ? length : length < MAX_MATCH + 3 ? MAX_MATCH - 3 : MAX_MATCH;
-        d->tokens[d->n_tokens++] = (uint32_t)now << 16 | (uint32_t)dist;
-        d->litlen_freq[257 + length_symbol((unsigned)now)]++;
-        d->dist_freq[s]++;
-        length -= now;
+    d->sequences[d->n_sequences++] = (sequence){(uint32_t)n_literals, (uint32_t)length, (uint32_t)dist};
+    d->n_tokens += n_literals + 1 + whole_matches((uint32_t)length);
+    if (d->n_tokens >= BLOCK_TOKENS || d->n_sequences == BLOCK_SEQUENCES) {
+        end_block(d, next, false);
     }
 }
 
@@ -393,37 +524,43 @@ static inline uint32_t hash_of(uint32_t v)
     return v * 2654435761U >> (32 - HASH_BITS);
 }
 
+/* Every byte that isn't part of a repetition is in front of one, from `first` on. */
 static void find_matches(deflater *d, const uint8_t *in, size_t n)
 {
-    const uint8_t *end = in + n;
-    size_t i = 0;
+    size_t i = n > 0 ? 1 : 0;
+    size_t first = 0;
     size_t misses = 0;
-    while (i + MIN_MATCH <= n) {
-        uint32_t v = load4(in + i);
-        uint32_t *head = &d->heads[hash_of(v)];
-        size_t at = *head;
-        *head = (uint32_t)i + 1;
-        size_t dist = 0;
-        if (i > 0 && v == load4(in + i - 1)) { /* a run of one byte is the cheapest to say */
-            dist = 1;
-        } else if (at > 0 && i + 1 - at <= WINDOW && load4(in + at - 1) == v) {
-            dist = i + 1 - at;
+    while (i + 8 <= n) {
+        uint64_t here = load8(in + i - 1); /* with the byte in front */
+        uint32_t v = (uint32_t)(here >> 8);
+        size_t dist = 1;
+        size_t end;
+        if (v == (uint32_t)here) { /* a run of one byte is the cheapest to say */
+            end = (size_t)(run_end(in + i + MIN_MATCH, in + n) - in);
+        } else {
+            uint32_t *head = &d->heads[hash_of(v)];
+            dist = d->base + (uint32_t)i - *head;
+            *head = d->base + (uint32_t)i;
+            if (dist > i || dist > WINDOW || load4(in + i - dist) != v) {
+                i += 1 + (misses++ >> SKIP_SHIFT);
+                if (i - first >= BLOCK_TOKENS) {
+                    i = i < n ? i : n;
+                    add_sequence(d, i - first, 0, 0, in + i);
+                    first = i;
+                }
+                continue;
+            }
+            end = i + MIN_MATCH + equal_bytes(in + i - dist + MIN_MATCH, in + i + MIN_MATCH, in + n);
         }
-        if (dist > 0) {
-            size_t length = MIN_MATCH + equal_bytes(in + i - dist + MIN_MATCH, in + i + MIN_MATCH, end);
-            add_match(d, length, dist);
-            i += length;
-            misses = 0;
-            continue;
+        while (i > first && i > dist && in[i - 1] == in[i - 1 - dist]) { /* what the search stepped over */
+            i--;
         }
-        size_t step = 1 + (misses++ >> SKIP_SHIFT);
-        step = step < n - i ? step : n - i;
-        for (size_t stop = i + step; i < stop; i++) {
-            add_literal(d, in[i]);
-        }
+        add_sequence(d, i - first, end - i, dist, in + end);
+        i = first = end;
+        misses = 0;
     }
-    for (; i < n; i++) {
-        add_literal(d, in[i]);
+    if (first < n) {
+        add_sequence(d, n - first, 0, 0, in + n);
     }
 }
 
@@ -446,13 +583,18 @@ size_t deflate_zlib(deflater *d, const uint8_t *in, size_t n, uint8_t *out, size
     if (cap < ENDS) {
         return 0;
     }
-    memset(d->heads, 0, sizeof d->heads);
+    if (d->base == 0 || n > UINT32_MAX - d->base) {
+        memset(d->heads, 0, sizeof d->heads);
+        d->base = 1;
+    }
     d->is_full = false;
     d->out = (bit_writer){out + 2, out + cap - 12, 0, 0};
+    d->block = in;
     out[0] = 0x78;
     out[1] = 0x01;
     find_matches(d, in, n);
-    end_block(d, true);
+    end_block(d, in + n, true);
+    d->base += (uint32_t)n;
     if (d->is_full) {
         return 0;
     }

@@ -2,7 +2,8 @@
  * The writer's zlib streams: whatever the bytes, every inflater gives them back; the same bytes give the same stream;
  * what doesn't fit is refused and nothing is written behind the room; runs cost next to nothing. Inputs are those on
  * which codes degenerate: nothing, one byte, one symbol, no match, frequencies that grow like Fibonacci's numbers (the
- * deepest trees, which must be cut), matches at the window's edge, tokens by the ten thousand.
+ * deepest trees, which must be cut), matches at the window's edge, tokens by the ten thousand. And the byte planes that
+ * most chunks are made of: plane k holds the k-th byte of every element, and they become elements again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/codec.h"
 #include "store/deflate.h"
 
 /* @return length of the stream */
@@ -147,6 +149,30 @@ static void refuses_what_does_not_fit(void **state)
     deflater_destroy(&d);
 }
 
+static void planes(void **state)
+{
+    (void)state;
+    enum { MOST = 100 };
+    uint8_t in[MOST * 8];
+    uint8_t out[MOST * 8];
+    uint8_t back[MOST * 8];
+    prng r;
+    prng_seed(&r, 8);
+    for (size_t i = 0; i < sizeof in; i++) {
+        in[i] = (uint8_t)prng_below(&r, 256);
+    }
+    for (size_t size = 1; size <= 8; size++) {
+        for (size_t n = 0; n <= MOST; n++) {
+            shuffle_bytes(in, n, size, out);
+            for (size_t i = 0; i < n * size; i++) {
+                assert_int_equal(out[i % size * n + i / size], in[i]);
+            }
+            unshuffle_bytes(out, n, size, back);
+            assert_memory_equal(back, in, n * size);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +180,7 @@ int main(void)
         cmocka_unit_test(deep_trees),
         cmocka_unit_test(mixtures),
         cmocka_unit_test(refuses_what_does_not_fit),
+        cmocka_unit_test(planes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
