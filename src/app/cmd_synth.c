@@ -18,7 +18,7 @@ typedef struct synth_request {
     uint64_t ranks, steps, first_step, pp, tp, dp, micro_batches, layers, buckets, detail, seed, events_per_rank;
     double noise;
     int format, grad_sync, arguments;
-    bool no_cpu, recompute, p2p_wait, quiet, force;
+    bool no_cpu, no_graph, recompute, p2p_wait, quiet, force;
     char fault_message[512];
 } synth_request;
 
@@ -73,6 +73,7 @@ static bool apply(synth_request *r)
     p->grad_sync = r->grad_sync == 0 ? p->grad_sync : r->grad_sync == 1 ? GRAD_ALLREDUCE : GRAD_SHARDED;
     p->arguments = r->arguments == 0 ? p->arguments : (synth_arguments)(r->arguments - 1);
     p->cpu = !r->no_cpu;
+    p->graph = !r->no_graph;
     p->recompute = r->recompute;
     p->p2p_wait = r->p2p_wait;
     p->clock_offset_max_ns = asked.clock_offset_max_ns;
@@ -150,7 +151,8 @@ static const char notes[] =
     "  launch-bound:RANK[,FACTOR]     its host takes FACTOR times as long to launch as its kernels run\n"
     "  step-outlier:STEP,FACTOR       all compute in the step takes FACTOR times as long\n"
     "with an optional @STEPS behind it, such as @3..7 (both included) or @5.\n"
-    "The truth about what was injected, and about every clock, is written to OUT/truth.json or OUT.truth.json.\n";
+    "The truth about what was injected, and about every clock, is written to OUT/truth.json or OUT.truth.json; the\n"
+    "model's computational graph, with stages and sharding, to OUT/graph.json or into the HDF5 file.\n";
 
 int cmd_synth(int argc, char **argv)
 {
@@ -188,6 +190,7 @@ int cmd_synth(int argc, char **argv)
         {"--detail", 0, ARG_COUNT, "N", "kernels per layer and forward pass, 4 to 48", &r.detail, NULL},
         {"--events-per-rank", 0, ARG_COUNT, "N", "choose the detail for about N events", &r.events_per_rank, NULL},
         {"--no-cpu", 0, ARG_FLAG, NULL, "no operators and launches of the host", &r.no_cpu, NULL},
+        {"--no-graph", 0, ARG_FLAG, NULL, "no computational graph", &r.no_graph, NULL},
         {"--clock-offset", 0, ARG_TIME, "MAX", "hosts' clocks are off by up to this", &r.p.clock_offset_max_ns, NULL},
         {"--clock-drift-ppm", 0, ARG_REAL, "MAX", "and drift by up to this", &r.p.clock_drift_max_ppm, NULL},
         {"--clock-jitter", 0, ARG_TIME, "MAX", "ranks leave a collective late by up to this", &r.p.clock_jitter_max_ns,

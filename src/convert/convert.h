@@ -31,11 +31,13 @@ typedef struct convert_progress {
 
 typedef struct convert_options {
     const char *out;
-    unsigned jobs;                                          /* 0: one per core */
-    bool force;                                             /* replace a target that marey did not write */
-    bool strict;                                            /* losses are errors */
-    bool no_align;                                          /* leave all clocks as the inputs have them */
-    const char *graph_path;                                 /* a computational graph for the same file; NULL */
+    unsigned jobs;          /* 0: one per core */
+    bool force;             /* replace a target that marey did not write */
+    bool strict;            /* losses are errors */
+    bool no_align;          /* leave all clocks as the inputs have them */
+    const char *graph_path; /* a computational graph for the same file; NULL */
+    const void *graph_data; /* its content where it is in memory: the path is only its label then; NULL */
+    size_t graph_size;
     bool no_infer_scopes;                                   /* leave a graph without scopes as it is */
     const char *topology_path;                              /* places of ranks, see convert/topology.c; NULL */
     const char *rules_path;                                 /* the user's categories, before the built-in ones; NULL */

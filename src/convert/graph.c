@@ -13,7 +13,10 @@ marey_status graph_side_load(conversion *c)
         return MAREY_OK;
     }
     graph_finish_options options = {.infer_scopes = !c->options->no_infer_scopes, .cancel = c->options->cancel};
-    marey_status status = graph_read_file(c->options->graph_path, &options, &g->graph, &g->diag);
+    const convert_options *o = c->options;
+    marey_status status =
+        o->graph_data ? graph_read_memory(o->graph_data, o->graph_size, o->graph_path, &options, &g->graph, &g->diag)
+                      : graph_read_file(o->graph_path, &options, &g->graph, &g->diag);
     for (size_t i = 0; i < g->diag.n_messages; i++) {
         const diag_message *m = &g->diag.messages[i];
         if (m->severity == DIAG_ERROR) {
@@ -35,7 +38,7 @@ void graph_side_add_input(conversion *c)
     const char *format = graph_string(&c->graph.graph, c->graph.graph.format);
     trace_input in = {.path = c->options->graph_path,
                       .format = arena_strndup(&c->model.mem, format, strlen(format)),
-                      .bytes = file_size(c->options->graph_path),
+                      .bytes = c->options->graph_data ? c->options->graph_size : file_size(c->options->graph_path),
                       .rank = NO_ID};
     VEC_PUSH(c->model.inputs, c->model.n_inputs, c->model.cap_inputs, in);
 }

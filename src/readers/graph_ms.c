@@ -167,9 +167,8 @@ static graph_phase phase_of(const char *scope, size_t n)
     if (begins(scope, n, "recompute_")) {
         return GRAPH_RECOMPUTE;
     }
-    return begins(scope, n, "Default/optimizer-") ? GRAPH_OPTIMIZER
-           : begins(scope, n, "Default")          ? GRAPH_FORWARD
-                                                  : GRAPH_PHASE_NONE;
+    bool optimizer = begins(scope, n, "Default/optimizer-") || begins(scope, n, "optimizer-");
+    return optimizer ? GRAPH_OPTIMIZER : begins(scope, n, "Default") ? GRAPH_FORWARD : GRAPH_PHASE_NONE;
 }
 
 /* "grad_mirror", "redistribution" in instance names; "GradientAggregation", "Redistribution" in merged files. */

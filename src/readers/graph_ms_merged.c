@@ -72,9 +72,10 @@ static void take_sharding(ms_reader *r, const jdoc *d, uint32_t node, uint32_t i
 
 static void take_transfer(ms_reader *r, const jdoc *d, uint32_t node, uint32_t id, int32_t stage)
 {
-    uint32_t type = jdoc_member(d, node, "type");
-    bool is_send = jdoc_text_is(d, type, "Send");
-    if (!is_send && !jdoc_text_is(d, type, "Receive")) {
+    const char *type = jdoc_text(d, jdoc_member(d, node, "type"), &r->text);
+    graph_class klass = graph_class_of(type);
+    bool is_send = klass == GRAPH_CLASS_SEND;
+    if (!is_send && klass != GRAPH_CLASS_RECEIVE) {
         return;
     }
     uint32_t attr = jdoc_member(d, node, "attr");
@@ -175,10 +176,14 @@ marey_status ms_read_merged(ms_reader *r, const jdoc *d)
 {
     uint32_t graphs = jdoc_member(d, 0, "graphs");
     int32_t next = 0;
-    jdoc_node kind = text_of(d, jdoc_member(d, 0, "metadata"), "parallel_type");
-    strbuf_clear(&r->text);
-    strbuf_add(&r->text, kind.s, kind.n);
-    graph_builder_facts(r->b, "mindspore-parallel", strbuf_str(&r->text), "MindSpore");
+    uint32_t metadata = jdoc_member(d, 0, "metadata");
+    strbuf kind = {0};
+    strbuf producer = {0};
+    (void)jdoc_text(d, jdoc_member(d, metadata, "parallel_type"), &kind);
+    const char *by = jdoc_text(d, jdoc_member(d, metadata, "producer"), &producer);
+    graph_builder_facts(r->b, "mindspore-parallel", strbuf_str(&kind), producer.n ? by : "MindSpore");
+    strbuf_deinit(&kind);
+    strbuf_deinit(&producer);
     for (uint32_t g = jdoc_first(d, graphs); g != JDOC_NONE; g = d->nodes[g].next) {
         int64_t stage = -1;
         bool named = d->nodes[g].key && decns_parse_i64(d->nodes[g].key, d->nodes[g].key_n, &stage);

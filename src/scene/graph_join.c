@@ -257,6 +257,47 @@ static void add_flops(joining *w)
     free(list);
 }
 
+int32_t *graph_join_stages(const graph *g, const trace_model *m)
+{
+    map64 stages = {0}; /* rank -> stage + 2 */
+    for (size_t i = 0; i < g->n_stages; i++) {
+        for (uint32_t k = 0; k < g->stages[i].n_ranks; k++) {
+            *map64_put(&stages, g->stage_ranks[g->stages[i].first_rank + k]) = (uint64_t)(g->stages[i].stage + 2);
+        }
+    }
+    int32_t *list = mem_alloc((m->n_ranks + 1) * sizeof *list);
+    for (size_t i = 0; i < m->n_ranks; i++) {
+        const uint64_t *stage = map64_get(&stages, (uint64_t)m->ranks[i].rank);
+        list[i] = stage ? (int32_t)*stage - 2 : m->ranks[i].stage;
+    }
+    map64_deinit(&stages);
+    return list;
+}
+
+/* An operator of a stage runs on the ranks of that stage only. */
+static void add_stage_runs(joining *w)
+{
+    const trace_model *m = store_model(w->file);
+    const graph *g = w->g;
+    double *runs = mem_calloc(g->n_stages + 1, sizeof *runs);
+    size_t *steps = mem_calloc(m->n_ranks + 1, sizeof *steps);
+    for (size_t i = 0; i < m->n_steps; i++) {
+        steps[m->steps[i].rank]++;
+    }
+    int32_t *stages = graph_join_stages(g, m);
+    for (size_t i = 0; i < m->n_ranks; i++) {
+        for (size_t k = 0; k < g->n_stages; k++) {
+            runs[k] += g->stages[k].stage != stages[i] ? 0 : m->n_steps > 0 ? (double)steps[i] : 1;
+        }
+    }
+    free(stages);
+    free(steps);
+    w->j->stage_runs = runs;
+    w->j->n_stages = g->n_stages;
+    w->j->node_stage = mem_alloc((g->n_nodes + 1) * sizeof *w->j->node_stage);
+    memcpy(w->j->node_stage, g->node_stage, g->n_nodes * sizeof *w->j->node_stage);
+}
+
 /* One rank's step: its mean over all, and how many there are. */
 static void add_steps(joining *w)
 {
@@ -286,10 +327,14 @@ graph_join *graph_join_make(store_file *f, const graph *g, cancel_flag *cancel)
     j->times = mem_calloc(g->n_nodes + 1, sizeof *j->times);
     size_t n = join_names(&w);
     graph_join_numbers(&w);
+    if (n == 0 && j->n_rows == 0) {
+        graph_join_places(&w);
+    }
     if ((n > 0 || j->n_rows > 0) && !is_cancelled(cancel)) {
         add_times(&w);
         add_flops(&w);
         add_steps(&w);
+        add_stage_runs(&w);
     }
     free(w.has_device);
     if (j->n_joined_nodes == 0 || is_cancelled(cancel)) {
@@ -307,6 +352,8 @@ void graph_join_free(graph_join **pj)
         free(j->rows);
         free(j->row_node);
         free(j->flops);
+        free(j->stage_runs);
+        free(j->node_stage);
         free(j);
         *pj = NULL;
     }

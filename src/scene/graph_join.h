@@ -1,11 +1,13 @@
 /*
- * A graph and a run: which events are which operator. Three ways, the surest first:
+ * A graph and a run: which events are which operator. Four ways, the surest first:
  *
  *   number   a number of the event (Record function id, External id, Kineto's index) is the node's (rf_id of an
  *            ExecutionTrace), and both have one name; on ranks where at least half of the nodes are found so
  *   name     the event's name is the node's, or its HLO op_name is
  *   scope    the same after normalising: lower case, separators alike, numbers of instances ("-op123") kept, what
  *            profilers put before the scope ("Default/") and behind it dropped
+ *   place    where none of these finds anything: an event of the operator's type inside an annotation with its module's
+ *            name, in the operator's phase and on a rank of its stage, the k-th of them the k-th (graph_join_place.c)
  *
  * An event belongs to at most one node; a node may have many events (steps, ranks, occurrences). Of each node: how
  * many, their sum, the longest with its rank. Time: of events on devices where the node has any, else of the host's.
@@ -39,7 +41,10 @@ typedef struct graph_join {
     double *flops; /* [n_nodes] of one run of the operator, as the run states; NULL: it does not */
     size_t n_joined_nodes;
     uint64_t n_joined_events;
-    double n_runs;  /* ranks x steps, at least 1: divides sums into one rank's step */
+    double n_runs;       /* ranks x steps, at least 1: divides sums into one rank's step */
+    double *stage_runs;  /* [n_stages] the same of the ranks of one of the graph's stages; 0: the run has none */
+    int16_t *node_stage; /* [n_nodes] as in the graph */
+    size_t n_stages;
     double step_ns; /* mean step over ranks; the run's length where it has none */
     int64_t step;   /* number of the only step; -1: several or none */
 } graph_join;
@@ -50,10 +55,16 @@ graph_join *graph_join_make(store_file *f, const graph *g, cancel_flag *cancel);
 void graph_join_free(graph_join **j);
 /** GRAPH_NONE: none. */
 uint32_t graph_join_node(const graph_join *j, uint64_t row, uint32_t name);
-/** Mean over ranks and steps: what one rank spends in one step on it. */
+/** Mean over ranks (of its stage, where it has one) and steps: what one rank spends in one step on it. */
 static inline double graph_join_step_ns(const graph_join *j, uint32_t node)
 {
-    return node < j->n_nodes ? (double)j->times[node].sum_ns / j->n_runs : 0;
+    if (node >= j->n_nodes) {
+        return 0;
+    }
+    int16_t stage = j->node_stage[node];
+    double runs =
+        stage >= 0 && (size_t)stage < j->n_stages && j->stage_runs[stage] > 0 ? j->stage_runs[stage] : j->n_runs;
+    return (double)j->times[node].sum_ns / runs;
 }
 
 #endif

@@ -14,5 +14,10 @@ typedef struct joining {
 
 /** Events by number, and what they launched on devices: j->rows. */
 void graph_join_numbers(joining *w);
+/** Events by module, type and order, and what they launched: j->rows. Where there are none yet. */
+void graph_join_places(joining *w);
+/** The pipeline stage of each rank of the run: by the graph's list of ranks, else as the run says; -1: unknown. The
+ *  caller's to free. */
+int32_t *graph_join_stages(const graph *g, const trace_model *m);
 
 #endif

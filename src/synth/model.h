@@ -7,13 +7,26 @@
 
 #include "synth/names.h"
 
+/* How values go through a pass. Each operator takes the value before it and gives the next one, but: */
+typedef enum op_flow {
+    FLOW_CHAIN,
+    FLOW_RESIDUAL, /* takes what its part of the layer began with, too */
+    FLOW_SKIP,     /* takes what the layer began with, too */
+    FLOW_WEIGHT    /* gives the gradient of a weight: takes what the matrix product before it took, nothing follows */
+} op_flow;
+
 /* One operator of a layer. Weights are shares of the pass's time; rank tells which stay when few are wanted (0 first).
- */
+ * What follows `shapes` is for the computational graph alone. */
 typedef struct model_op {
     synth_name kernel, cpu;
     uint16_t weight; /* 0: a tensor-parallel all-reduce */
     uint8_t rank;
     const char *shapes;
+    const char *part; /* module inside the layer, or the layer's place; "" */
+    op_flow flow;
+    const char *out;   /* shape of what it gives: "[2048,1,5120]" */
+    const char *shard; /* slices of each dimension of each input, 't' for the tensor-parallel size; "" */
+    synth_name saved;  /* takes what this operator of the same part gave in the forward pass; 0: nothing */
 } model_op;
 
 typedef struct model_def {

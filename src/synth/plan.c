@@ -17,7 +17,8 @@ static void add_op(plan_pass *pass, const model_op *op, int64_t pass_ns, int64_t
                                      .cpu = op->cpu,
                                      .base_ns = collective ? 0 : (int32_t)(pass_ns * op->weight / weights),
                                      .collective = collective,
-                                     .shapes = op->shapes};
+                                     .shapes = op->shapes,
+                                     .row = op->part ? op : NULL};
 }
 
 /* The last rank of operators that still fits into `wanted` of them. */
@@ -68,11 +69,12 @@ static void make_passes(plan *pl, const model_def *m)
     int tp = pl->p.tp;
     int64_t fwd_ns = m->fwd_ns * m->tp / tp;
     int64_t bwd_ns = m->bwd_ns * m->tp / tp;
-    pass_source fwd = {m->fwd, m->n_fwd, pl->p.detail, {m->filler, m->filler_cpu, FILLER_WEIGHT, 0, NULL}};
+    pass_source fwd = {
+        m->fwd, m->n_fwd, pl->p.detail, {.kernel = m->filler, .cpu = m->filler_cpu, .weight = FILLER_WEIGHT}};
     pass_source bwd = {m->bwd,
                        m->n_bwd,
                        pl->p.detail * m->n_bwd / m->n_fwd,
-                       {m->filler_bwd, m->filler_bwd_cpu, FILLER_WEIGHT, 0, NULL}};
+                       {.kernel = m->filler_bwd, .cpu = m->filler_bwd_cpu, .weight = FILLER_WEIGHT}};
     make_pass(&pl->fwd, &fwd, tp, fwd_ns);
     make_pass(&pl->bwd, &bwd, tp, bwd_ns);
     for (int i = 0; i < m->n_first; i++) {
@@ -81,8 +83,8 @@ static void make_passes(plan *pl, const model_def *m)
     for (int i = 0; i < m->n_last; i++) {
         add_op(&pl->last, &m->last[i], fwd_ns, 1000);
     }
-    model_op norm = {NAME_K_NORM, NAME_C_NORM, 100, 0, NULL};
-    model_op adam = {NAME_K_ADAM, NAME_C_ADAM, 1000, 0, NULL};
+    model_op norm = {.kernel = NAME_K_NORM, .cpu = NAME_C_NORM, .weight = 100};
+    model_op adam = {.kernel = NAME_K_ADAM, .cpu = NAME_C_ADAM, .weight = 1000};
     add_op(&pl->norm, &norm, m->optimizer_ns * m->tp / tp, 1000);
     add_op(&pl->optimizer, &adam, m->optimizer_ns * m->tp / tp, 1000);
     pl->slow_launch_ns = (fwd_ns + bwd_ns) / (pl->fwd.n + pl->bwd.n);

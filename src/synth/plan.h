@@ -19,7 +19,8 @@ typedef struct plan_op {
     synth_name kernel, cpu;
     int32_t base_ns; /* 0 for a collective */
     bool collective;
-    const char *shapes; /* of the CPU operator's inputs, as JSON for "Input Dims"; NULL: unknown */
+    const char *shapes;         /* of the CPU operator's inputs, as JSON for "Input Dims"; NULL: unknown */
+    const struct model_op *row; /* that it was made from, or NULL: one that more detail adds */
 } plan_op;
 
 typedef struct plan_pass {

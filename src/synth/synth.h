@@ -71,6 +71,7 @@ typedef struct synth_params {
     int detail; /* kernels per layer and forward pass, roughly (4 to 48); sets the number of events; 0: the model's own
                  */
     bool cpu;   /* with CPU operators, launches and annotations of modules */
+    bool graph; /* with the model's computational graph: synth/graph.h */
     bool recompute; /* each backward runs its forward again first */
     bool p2p_wait;  /* a receive runs from when it is posted (it spins); else both sides start when both are ready */
     synth_grad_sync grad_sync;
@@ -96,8 +97,8 @@ marey_status synth_measure(const synth_params *p, synth_size *size, diag *d);
 /** Choose the detail (and whether there is a host side at all) that comes nearest to `events` per rank. */
 marey_status synth_fit_events(synth_params *p, uint64_t events, diag *d);
 
-/** Write Kineto JSON, one file per rank ("rank12.pt.trace.json"), into folder `out`, with truth.json. The folder is
- * made; it may hold an earlier simulated run, which is replaced, and nothing else. */
+/** Write Kineto JSON, one file per rank ("rank12.pt.trace.json"), into folder `out`, with truth.json and, if wanted,
+ * graph.json. The folder is made; it may hold an earlier simulated run, which is replaced, and nothing else. */
 marey_status synth_write_kineto(const synth_params *p, const char *out, cancel_flag *cancel, diag *d);
 /** Write the HDF5 file directly (through the converter, without JSON), with OUT.truth.json. */
 marey_status synth_write_h5(const synth_params *p, const convert_options *options, convert_summary *summary, diag *d);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "synth/direct.h"
 #include "synth/emit.h"
+#include "synth/graph.h"
 #include "synth/kineto.h"
 #include "synth/truth.h"
 
@@ -20,7 +21,8 @@ static bool is_ours(const char *name)
 {
     size_t n = strlen(name);
     size_t digits = strncmp(name, "rank", 4) == 0 ? strspn(name + 4, "0123456789") : 0;
-    return strcmp(name, "truth.json") == 0 || (digits > 0 && n > 4 && strcmp(name + 4 + digits, suffix) == 0);
+    return strcmp(name, "truth.json") == 0 || strcmp(name, "graph.json") == 0 ||
+           (digits > 0 && n > 4 && strcmp(name + 4 + digits, suffix) == 0);
 }
 
 /* Remove the files of an earlier run from `dir`, or only count what is not one. */
@@ -88,8 +90,13 @@ static marey_status write_ranks(const solution *s, const char *out, cancel_flag 
         }
     }
     char *truth = in_folder(out, "truth.json", -1);
+    char *graph = in_folder(out, "graph.json", -1);
     marey_status status = truth_write(s, truth, d);
+    if (status == MAREY_OK && s->pl.p.graph) {
+        status = synth_graph_write(&s->pl, graph, d);
+    }
     free(truth);
+    free(graph);
     return status;
 }
 
@@ -137,7 +144,16 @@ marey_status synth_write_h5(const synth_params *p, const convert_options *option
         sources[r] =
             (convert_source){.path = ranks[r].label, .rank_hint = (int64_t)r, .read = direct_read, .ctx = &ranks[r]};
     }
-    status = convert_sources(sources, n, options, summary, d);
+    convert_options own = *options;
+    strbuf graph = {0};
+    if (p->graph) {
+        synth_graph_json(&graph, &s.pl);
+        own.graph_path = "simulated graph";
+        own.graph_data = graph.s;
+        own.graph_size = graph.n;
+    }
+    status = convert_sources(sources, n, &own, summary, d);
+    strbuf_deinit(&graph);
     if (status == MAREY_OK) {
         strbuf truth = {0};
         strbuf_printf(&truth, "%s.truth.json", options->out);

@@ -4,6 +4,8 @@
 - A folder of Kineto JSON, converted, and the file written directly say the same of every thread and lane: events, busy
   time, sums, first and last time, depth; and of collectives, links and names.
 - What `marey info` counts per thread equals an independent count from the JSON (within the fitted drift of clocks).
+- The computational graph beside the profiler files is the one inside the file: nodes, edges, modules; without
+  one, there is none.
 - Same parameters, same bytes; another seed, other bytes.
 - The truth file names what was injected. Wrong usage: exit 2 and one line; nothing is written.
 
@@ -86,6 +88,8 @@ def both_ways(work, name, ranks, *args):
         check(a.get(key) == b.get(key), '%s: %s are %s and %s' % (name, key, a.get(key), b.get(key)))
     check(threads(a) == threads(b) and len(threads(a)) > 4 * ranks, '%s: threads are the same both ways' % name)
     check(lanes(a) == lanes(b), '%s: lanes are the same both ways' % name)
+    check(a.get('graph') == b.get('graph') and a.get('graph', {}).get('nodes', 0) > 100, '%s: graphs are %s and %s' %
+          (name, a.get('graph'), b.get('graph')))
     check(not a['losses'] and not b['losses'], '%s: nothing was lost: %s %s' % (name, a['losses'], b['losses']))
     found, wanted = threads(a), counted(folder, ranks)
     # Where clocks were aligned, a fitted drift stretches durations by its few millionths; elsewhere all is exact.
@@ -102,11 +106,18 @@ def determinism(work, folder, ranks, *args):
     must('synth', again, '--quiet', '--ranks', str(ranks), *args)
     must('synth', other, '--quiet', '--ranks', str(ranks), '--seed', '2', *args)
     files = sorted(os.listdir(folder))
-    check(files == sorted(os.listdir(again)) and len(files) == ranks + 1, 'the same files come again')
+    check(files == sorted(os.listdir(again)) and len(files) == ranks + 2, 'the same files come again')
     _, differ, errors = filecmp.cmpfiles(folder, again, files, shallow=False)
     check(not differ and not errors, 'the same bytes come again: %s' % differ)
-    same, _, _ = filecmp.cmpfiles(folder, other, files, shallow=False)
+    same, _, _ = filecmp.cmpfiles(folder, other, [f for f in files if f != 'graph.json'], shallow=False)
     check(not same, 'another seed gives other bytes: %s' % same)
+
+
+def without_graph(work):
+    for name in ('bare', 'bare.h5'):
+        must('synth', work + '/' + name, '--quiet', '--ranks', '8', '--steps', '1', '--detail', '5', '--no-graph')
+    check('graph.json' not in os.listdir(work + '/bare'), 'no graph is written where none is wanted')
+    check(not info(work + '/bare.h5').get('graph'), 'nor into the file')
 
 
 def truth(folder):
@@ -146,6 +157,7 @@ def main():
         determinism(work, folder, 16, *args)
         both_ways(work, 'recompute', 8, '--steps', '1', '--detail', '5', '--recompute', '--p2p-wait', '--grad-sync', 'allreduce')
         both_ways(work, 'no-cpu', 8, '--steps', '1', '--detail', '8', '--no-cpu')
+        without_graph(work)
         wrong_usage(work)
     print('%d failures' % len(failures))
     return 1 if failures else 0

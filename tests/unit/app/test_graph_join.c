@@ -3,6 +3,10 @@
  *  - names join as they stand, by their path without the root of the scope, and by a unique last part that holds a
  * digit; a last part that several nodes have joins nothing, and a mere type neither;
  *  - what runs on a device counts, not what the host does for it;
+ *  - by place: in simulated runs every operator of the graph has the events of all its micro-batches, steps and ranks,
+ * each in the layer and phase that the run itself says by its sequence numbers, and kernels go with the operator of the
+ * same External id; a graph of another run, whose counts come out uneven, joins none of those;
+ *  - an operator's time in a step is that of the ranks of its stage;
  *  - on real data (skipped where it is absent): nearly all host events of the rank that an execution trace is of are
  *    found by number, under equal names, and so are the kernels that they launched.
  */
@@ -15,6 +19,7 @@
 #include "help/small_run.h"
 #include "readers/graph_reader.h"
 #include "scene/graph_join.h"
+#include "synth/synth.h"
 
 static uint32_t add(graph_builder *b, uint32_t scope, const char *name, const char *op)
 {
@@ -79,6 +84,182 @@ static void by_name(void **state)
     small_free(&r);
     graph_deinit(&g);
     diag_deinit(&d);
+}
+
+/* ------------------------------------------------------------------ by place */
+
+typedef struct placed {
+    char path[64];
+    store_file *f;
+    graph g;
+    graph_join *j;
+    diag d;
+} placed;
+
+static void simulate(placed *x, synth_params *p)
+{
+    diag_init(&x->d);
+    p->graph = true;
+    p->arguments = ARGS_ALL;
+    (void)snprintf(x->path, sizeof x->path, "/tmp/marey-test-place-%d.h5", (int)getpid());
+    convert_options o = {.out = x->path, .force = true, .jobs = 1};
+    assert_int_equal(synth_check(p, &x->d), MAREY_OK);
+    assert_int_equal(synth_write_h5(p, &o, NULL, &x->d), MAREY_OK);
+    assert_int_equal(store_open(&x->f, x->path, &x->d), MAREY_OK);
+    assert_int_equal(store_read_graph(x->f, &x->g, &x->d), MAREY_OK);
+    x->j = graph_join_make(x->f, &x->g, NULL);
+}
+
+static void leave(placed *x)
+{
+    char truth[96];
+    (void)snprintf(truth, sizeof truth, "%s.truth.json", x->path);
+    (void)unlink(x->path);
+    (void)unlink(truth);
+    graph_join_free(&x->j);
+    store_close(&x->f);
+    graph_deinit(&x->g);
+    diag_deinit(&x->d);
+}
+
+static int64_t argument(const strbuf *args, const char *key)
+{
+    const char *at = args->n > 0 ? strstr(args->s, key) : NULL;
+    return at ? strtoll(at + strlen(key) + 2, NULL, 10) : -1;
+}
+
+/* The number behind "Layer_" or "Bottleneck_" in the node's path; -1. */
+static int64_t layer_of(const graph *g, uint32_t node)
+{
+    strbuf path = {0};
+    graph_scope_path(g, g->node_scope[node], &path);
+    const char *at = path.n > 0 ? strpbrk(path.s, "_") : NULL;
+    while (at && !(at[1] >= '0' && at[1] <= '9')) {
+        at = strpbrk(at + 1, "_");
+    }
+    int64_t layer = at ? strtoll(at + 1, NULL, 10) : -1;
+    strbuf_deinit(&path);
+    return layer;
+}
+
+/* Each joined event against what the run says of it; sequence numbers count layers through micro-batches and steps, 128
+ * operators each (synth/emit.c). */
+static void check_rows(const placed *x, const synth_params *p)
+{
+    const trace_model *m = store_model(x->f);
+    map64 externals = {0};
+    strbuf args = {0};
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < x->j->n_rows; i++) {
+            store_event_info e;
+            uint32_t node = x->j->row_node[i];
+            assert_int_equal(store_read_event(x->f, x->j->rows[i], &e, NULL), MAREY_OK);
+            const trace_lane *lane = &m->lanes[m->tracks[e.track].lane];
+            assert_int_equal(x->g.stages[x->g.node_stage[node]].stage, m->ranks[lane->rank].stage);
+            strbuf_clear(&args);
+            assert_int_equal(store_read_args(x->f, e.row, &args, NULL), MAREY_OK);
+            uint64_t external = (uint64_t)argument(&args, "\"External id\"") << 16 | lane->rank;
+            if (kind_is_device(lane->kind) != (pass == 1)) {
+                continue;
+            }
+            if (pass == 1) {
+                const uint64_t *host = map64_get(&externals, external);
+                assert_true(host && *host == node + 1);
+                continue;
+            }
+            *map64_put(&externals, external) = node + 1;
+            int64_t sequence = argument(&args, "\"Sequence number\"");
+            if (sequence >= 0) {
+                assert_int_equal((sequence / 128 - 1) % p->layers, layer_of(&x->g, node));
+                bool backward = argument(&args, "\"Fwd thread id\"") == 1;
+                assert_true(backward ==
+                            (x->g.node_phase[node] == GRAPH_BACKWARD || x->g.node_phase[node] == GRAPH_RECOMPUTE));
+            }
+        }
+    }
+    map64_deinit(&externals);
+    strbuf_deinit(&args);
+}
+
+static void check_counts(const placed *x, const synth_params *p)
+{
+    uint64_t per_step = (uint64_t)(p->tp * p->dp * p->steps);
+    for (uint32_t i = 0; i < x->g.n_nodes; i++) {
+        if (x->g.node_role[i] != GRAPH_OPERATOR) {
+            continue;
+        }
+        const node_time *t = &x->j->times[i];
+        bool once = x->g.node_phase[i] == GRAPH_OPTIMIZER || (x->g.node_flags[i] & GRAPH_GRADIENT_AGGREGATION) ||
+                    strcmp(graph_string(&x->g, x->g.node_op[i]), "aten::copy_") == 0;
+        uint64_t wanted = per_step * (uint64_t)(once && layer_of(&x->g, i) < 0 ? 1 : p->micro_batches);
+        if (t->n != wanted) {
+            (void)fprintf(stderr, "%s: %llu events, not %llu\n", graph_string(&x->g, x->g.node_name[i]),
+                          (unsigned long long)t->n, (unsigned long long)wanted);
+        }
+        assert_true(t->n == wanted);
+        double mean = (double)t->sum_ns / (double)per_step;
+        assert_true(fabs(graph_join_step_ns(x->j, i) - mean) <= 1e-9 * mean);
+    }
+}
+
+static void by_place(void **state)
+{
+    (void)state;
+    static const char *const presets[] = {"pangu-13b", "pangu-13b", "resnet50"};
+    for (int i = 0; i < 3; i++) {
+        synth_params p;
+        placed x = {0};
+        assert_true(synth_preset(presets[i], &p));
+        p.steps = 2;
+        p.ranks = i < 2 ? 16 : 4;
+        p.pp = i < 2 ? 4 : 1;
+        p.layers = i < 2 ? 10 : 16; /* not the same for all stages */
+        p.micro_batches = i < 2 ? 5 : 1;
+        p.detail = i == 1 ? 20 : 0; /* more operators than the model has; another one fewer */
+        p.recompute = p.p2p_wait = i == 1;
+        p.buckets = i == 1 ? 2 : i == 2 ? 5 : 0;
+        simulate(&x, &p);
+        assert_non_null(x.j);
+        check_rows(&x, &p);
+        check_counts(&x, &p);
+        (void)printf("%s: %zu operators, %zu rows\n", presets[i], x.j->n_joined_nodes, x.j->n_rows);
+        leave(&x);
+    }
+}
+
+/* The graph has one linear in each feed-forward more than the run. */
+static void uneven_places(void **state)
+{
+    (void)state;
+    synth_params p;
+    placed x = {0};
+    assert_true(synth_preset("pangu-13b", &p));
+    p.steps = 1;
+    p.ranks = p.pp = 2;
+    p.tp = p.dp = 1;
+    p.layers = 4;
+    p.micro_batches = 3;
+    simulate(&x, &p);
+    for (uint32_t i = 0; i < x.g.n_nodes; i++) {
+        bool gelu = strcmp(graph_string(&x.g, x.g.node_op[i]), "aten::gelu") == 0;
+        for (uint32_t k = 0; gelu && k < x.g.n_nodes; k++) {
+            bool linear = strcmp(graph_string(&x.g, x.g.node_op[k]), "aten::linear") == 0;
+            x.g.node_op[i] = linear ? x.g.node_op[k] : x.g.node_op[i];
+        }
+    }
+    graph_join *j = graph_join_make(x.f, &x.g, NULL);
+    assert_non_null(j);
+    for (uint32_t i = 0; i < x.g.n_nodes; i++) {
+        bool linear = strcmp(graph_string(&x.g, x.g.node_op[i]), "aten::linear") == 0;
+        bool layer = layer_of(&x.g, i) >= 0;
+        if (linear && layer) {
+            assert_int_equal(j->times[i].n, 0);
+        } else if (layer) {
+            assert_true(j->times[i].n > 0);
+        }
+    }
+    graph_join_free(&j);
+    leave(&x);
 }
 
 /* ------------------------------------------------------------------ the megatron run */
@@ -151,6 +332,7 @@ static void by_number(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_name), cmocka_unit_test(by_number)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_name), cmocka_unit_test(by_place),
+                                       cmocka_unit_test(uneven_places), cmocka_unit_test(by_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
