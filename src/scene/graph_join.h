@@ -61,9 +61,8 @@ static inline double graph_join_step_ns(const graph_join *j, uint32_t node)
     if (node >= j->n_nodes) {
         return 0;
     }
-    int16_t stage = j->node_stage[node];
-    double runs =
-        stage >= 0 && (size_t)stage < j->n_stages && j->stage_runs[stage] > 0 ? j->stage_runs[stage] : j->n_runs;
+    size_t at = j->node_stage[node] < 0 ? j->n_stages : (size_t)j->node_stage[node];
+    double runs = at < j->n_stages && j->stage_runs[at] > 0 ? j->stage_runs[at] : j->n_runs;
     return (double)j->times[node].sum_ns / runs;
 }
 

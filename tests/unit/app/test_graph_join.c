@@ -122,10 +122,56 @@ static void leave(placed *x)
     diag_deinit(&x->d);
 }
 
-static int64_t argument(const strbuf *args, const char *key)
+/* What the run says of each of its events, by row. */
+typedef struct fact {
+    uint32_t lane; /* NO_ID: no event */
+    int64_t external, sequence, of_forward;
+} fact;
+
+typedef struct fact_reader {
+    fact *facts;
+    uint64_t first_row;
+} fact_reader;
+
+static int64_t argument(const char *args, const char *key)
 {
-    const char *at = args->n > 0 ? strstr(args->s, key) : NULL;
+    const char *at = strstr(args, key);
     return at ? strtoll(at + strlen(key) + 2, NULL, 10) : -1;
+}
+
+static bool take_arguments(void *ctx, uint32_t index, const char *text, size_t n)
+{
+    fact_reader *r = ctx;
+    if (n > 0) {
+        fact *f = &r->facts[r->first_row + index];
+        f->external = argument(text, "\"External id\"");
+        f->sequence = argument(text, "\"Sequence number\"");
+        f->of_forward = argument(text, "\"Fwd thread id\"");
+    }
+    return true;
+}
+
+static fact *read_facts(store_file *f)
+{
+    const trace_model *m = store_model(f);
+    size_t n = store_n_blocks(f) * BLOCK_EVENTS;
+    fact_reader r = {.facts = mem_alloc((n + 1) * sizeof *r.facts)};
+    for (size_t i = 0; i < n; i++) {
+        r.facts[i] = (fact){NO_ID, -1, -1, -1};
+    }
+    for (uint32_t b = 0; b < store_n_blocks(f); b++) {
+        store_block_info info = store_block(f, b);
+        assert_int_equal(store_group_load(f, info.group, NULL), MAREY_OK);
+        info = store_block(f, b);
+        for (uint32_t t = 0; t < info.n_tracks; t++) {
+            for (uint32_t i = info.offsets[t]; i < info.offsets[t + 1]; i++) {
+                r.facts[info.first_row + i].lane = m->tracks[info.tracks[t]].lane;
+            }
+        }
+        r.first_row = info.first_row;
+        (void)store_read_block_args(f, b, take_arguments, &r, NULL);
+    }
+    return r.facts;
 }
 
 /* The number behind "Layer_" or "Bottleneck_" in the node's path; -1. */
@@ -147,38 +193,36 @@ static int64_t layer_of(const graph *g, uint32_t node)
 static void check_rows(const placed *x, const synth_params *p)
 {
     const trace_model *m = store_model(x->f);
+    fact *facts = read_facts(x->f);
     map64 externals = {0};
-    strbuf args = {0};
-    for (int pass = 0; pass < 2; pass++) {
+    size_t kernels = 0;
+    for (int pass = 0; pass < 2; pass++) { /* the host's events, then what they launched */
         for (size_t i = 0; i < x->j->n_rows; i++) {
-            store_event_info e;
+            const fact *f = &facts[x->j->rows[i]];
             uint32_t node = x->j->row_node[i];
-            assert_int_equal(store_read_event(x->f, x->j->rows[i], &e, NULL), MAREY_OK);
-            const trace_lane *lane = &m->lanes[m->tracks[e.track].lane];
-            assert_int_equal(x->g.stages[x->g.node_stage[node]].stage, m->ranks[lane->rank].stage);
-            strbuf_clear(&args);
-            assert_int_equal(store_read_args(x->f, e.row, &args, NULL), MAREY_OK);
-            uint64_t external = (uint64_t)argument(&args, "\"External id\"") << 16 | lane->rank;
+            const trace_lane *lane = &m->lanes[f->lane];
             if (kind_is_device(lane->kind) != (pass == 1)) {
                 continue;
             }
+            uint64_t external = (uint64_t)f->external << 16 | lane->rank;
+            assert_int_equal(x->g.stages[x->g.node_stage[node]].stage, m->ranks[lane->rank].stage);
             if (pass == 1) {
                 const uint64_t *host = map64_get(&externals, external);
                 assert_true(host && *host == node + 1);
+                kernels++;
                 continue;
             }
             *map64_put(&externals, external) = node + 1;
-            int64_t sequence = argument(&args, "\"Sequence number\"");
-            if (sequence >= 0) {
-                assert_int_equal((sequence / 128 - 1) % p->layers, layer_of(&x->g, node));
-                bool backward = argument(&args, "\"Fwd thread id\"") == 1;
-                assert_true(backward ==
-                            (x->g.node_phase[node] == GRAPH_BACKWARD || x->g.node_phase[node] == GRAPH_RECOMPUTE));
+            if (f->sequence >= 0) {
+                bool again = x->g.node_phase[node] == GRAPH_BACKWARD || x->g.node_phase[node] == GRAPH_RECOMPUTE;
+                assert_int_equal((f->sequence / 128 - 1) % p->layers, layer_of(&x->g, node));
+                assert_true((f->of_forward == 1) == again);
             }
         }
     }
+    assert_int_equal(kernels, externals.n); /* each operator launches one */
     map64_deinit(&externals);
-    strbuf_deinit(&args);
+    free(facts);
 }
 
 static void check_counts(const placed *x, const synth_params *p)
