@@ -238,6 +238,7 @@ typedef struct fold {
     double min_wide;
     uint64_t n;
     int64_t union_end_ns;  /* up to where busy time is counted */
+    int64_t class_end_ns[CLASS_COUNT]; /* likewise, of each class */
     int64_t previous_last; /* last column of the event before */
 } fold;
 
@@ -309,6 +310,25 @@ static void add_inner(accumulator *a, const ev *e, int64_t from, int64_t to)
     }
 }
 
+/* What the event adds to the union of its class. */
+static void add_class(fold *f, const ev *e, int64_t first, int64_t last)
+{
+    accumulator *a = f->a;
+    int64_t *upto = &f->class_end_ns[e->klass];
+    if (e->start_ns < *upto) { /* the class runs on another track, too */
+        for (int64_t i = first; i <= last; i++) {
+            touch(a, i, e, part_in(f->g, i, *upto, e->end_ns));
+        }
+    } else {
+        touch(a, first, e, part_in(f->g, first, e->start_ns, e->end_ns));
+        add_inner(a, e, first + 1, last);
+        if (last > first) {
+            touch(a, last, e, part_in(f->g, last, e->start_ns, e->end_ns));
+        }
+    }
+    *upto = e->end_ns > *upto ? e->end_ns : *upto;
+}
+
 static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
 {
     accumulator *a = f->a;
@@ -317,15 +337,11 @@ static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
         float part = (float)((double)(e->end_ns - e->start_ns) * f->g->inverse);
         touch(a, first, e, part);
         a->columns[first].busy += part;
-        f->union_end_ns = e->end_ns;
+        f->union_end_ns = f->class_end_ns[e->klass] = e->end_ns;
         return;
     }
     int64_t busy_from = e->start_ns > f->union_end_ns ? e->start_ns : f->union_end_ns;
-    touch(a, first, e, part_in(f->g, first, e->start_ns, e->end_ns));
-    add_inner(a, e, first + 1, last);
-    if (last > first) {
-        touch(a, last, e, part_in(f->g, last, e->start_ns, e->end_ns));
-    }
+    add_class(f, e, first, last);
     if (busy_from < e->end_ns) {
         int64_t from = busy_from > e->start_ns ? column_of(f->g, (double)busy_from) : first;
         from = from < first ? first : from;
@@ -371,6 +387,9 @@ uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_
                            const time_grid *g, accumulator *a, row_raster *out, double min_wide)
 {
     fold f = {.g = g, .a = a, .out = out, .min_wide = min_wide, .union_end_ns = INT64_MIN, .previous_last = -2};
+    for (int k = 0; k < CLASS_COUNT; k++) {
+        f.class_end_ns[k] = INT64_MIN;
+    }
     if (span) {
         visit_merged(scratch, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
     }
@@ -397,4 +416,43 @@ bool column_has_event(arena *scratch, const block_span *span, const uint32_t *tr
     column_search k = {.g = g, .column = i};
     visit_merged(scratch, span, tracks, n_tracks, time_edge(g, i), time_edge(g, (int64_t)i + 1), meets_column, &k);
     return k.found;
+}
+
+typedef struct class_sums {
+    const time_grid *g;
+    int64_t column;
+    double low, high; /* its edges */
+    uint32_t touched; /* bit per class */
+    double sum_ns[CLASS_COUNT], upto_ns[CLASS_COUNT];
+} class_sums;
+
+static bool add_to_class(void *ctx, const ev *e)
+{
+    class_sums *k = ctx;
+    if (e->klass >= CLASS_COUNT || column_of(k->g, (double)e->start_ns) > k->column ||
+        last_column_of(k->g, e->start_ns, e->end_ns) < k->column) {
+        return true;
+    }
+    double end = fmin((double)e->end_ns, k->high);
+    double part = end - fmax((double)e->start_ns, k->upto_ns[e->klass]);
+    k->touched |= 1U << e->klass;
+    k->sum_ns[e->klass] += fmax(part, 0);
+    k->upto_ns[e->klass] = fmax(k->upto_ns[e->klass], end);
+    return true;
+}
+
+uint8_t class_of_column(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+                        const time_grid *g, uint32_t i)
+{
+    class_sums k = {.g = g, .column = i, .low = time_edge(g, i), .high = time_edge(g, (int64_t)i + 1)};
+    for (int c = 0; c < CLASS_COUNT; c++) {
+        k.upto_ns[c] = k.low;
+    }
+    visit_merged(scratch, span, tracks, n_tracks, k.low, k.high, add_to_class, &k);
+    uint8_t best = CELL_EMPTY;
+    for (uint8_t c = 0; c < CLASS_COUNT; c++) {
+        bool larger = best == CELL_EMPTY || k.sum_ns[c] > k.sum_ns[best];
+        best = (k.touched >> c & 1) && larger ? c : best;
+    }
+    return best;
 }

@@ -263,7 +263,8 @@ static facts status_middle(const scene *s)
     }
     time_label(s->src.grid.step_ns, fmax(s->src.grid.step_ns / 100, 0.001), text, sizeof text);
     add_fact(&f, "1 px = %s", text);
-    add_fact(&f, "from %s%s", s->frame.source, s->frame.has_coarse_edges ? ", edges to a bin" : "");
+    add_fact(&f, "from %s%s%s", s->frame.source, s->frame.has_coarse_edges ? ", edges to a bin" : "",
+             s->frame.has_coarse_classes ? ", close classes to a bin" : "");
     if (s->v.layout == LAYOUT_MAREY) {
         count_format(s->frame.n_bands, bands, sizeof bands);
         add_fact(&f, "%s bands, %zu outlier%s kept", bands, s->frame.n_outliers, s->frame.n_outliers == 1 ? "" : "s");

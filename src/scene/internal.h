@@ -129,6 +129,7 @@ typedef struct tile_slot {
     uint8_t state;
     const cache_cell *cells;   /* READY */
     const uint8_t *planes;     /* READY; NULL: made here from events */
+    const uint16_t *classes;   /* READY, where there are no planes: bit per class, cell by cell */
     const uint8_t *least;      /* READY, R_EIGHT: share of the least busy rank, cell by cell */
     const cache_tile *standin; /* MISSING: a ready tile of a coarser level that covers all of it; may be NULL */
     int64_t standin_bin_ns;
@@ -147,13 +148,14 @@ _Static_assert(sizeof(column_sums) == 2 * sizeof(uint64_t), "compared and copied
 typedef struct accumulator {
     uint32_t n, cap;
     column_sums *columns;
-    float *share; /* [cap * CLASS_COUNT], once there are several classes in a column */
+    float *share; /* [cap * CLASS_COUNT], once there are several classes in a column: of each its union */
 } accumulator;
 
 /* A tile with so few events that it is not stored, made from them, block after block. */
 typedef struct made_tile {
     tile_key key;
     cache_cell *cells; /* NULL: not done yet */
+    uint16_t *classes; /* bit per class in the cell */
     uint8_t *least;    /* R_EIGHT: [TILE_CELLS] */
     accumulator *sums; /* [TILE_ROWS] while it is being made */
     float *rank_busy;  /* R_EIGHT, likewise: [TILE_ROWS * 8 * TILE_BINS] */
@@ -209,6 +211,14 @@ typedef struct row_mark {
     uint8_t severity;
 } row_mark;
 
+/* What tiles may leave in doubt about a column (refine.c): is it inked, or only a bin across its edge? Which class has
+ * the most time in it? */
+enum { DOUBT_INK, DOUBT_CLASS, N_DOUBTS };
+typedef struct column_list {
+    uint32_t *items; /* ascending */
+    size_t n, cap;
+} column_list;
+
 typedef struct row_raster {
     uint64_t key;
     uint64_t made_in; /* the frame, by scene.n_frames */
@@ -221,8 +231,7 @@ typedef struct row_raster {
     row_mark *marks;
     size_t n_marks, cap_marks;
     bool from_tiles, is_searched; /* searched for columns in doubt, which are: */
-    uint32_t *doubtful;           /* ascending; inked, though perhaps only a bin across their edge is (refine.c) */
-    size_t n_doubtful, cap_doubtful;
+    column_list doubts[N_DOUBTS];
     uint32_t group; /* store group, and tracks that it shows: a list, or all from the first one on */
     const uint32_t *tracks;
     uint32_t first_track, n_tracks;
@@ -253,6 +262,8 @@ typedef struct raster_work {
     size_t cap_coarse;
     uint32_t *mixed, *hard; /* columns */
     size_t cap_mixed, cap_hard;
+    uint16_t *present; /* classes per bin of `gather`, a bit each */
+    size_t cap_present;
 } raster_work;
 
 /* The threads of a frame: what they do is cut into pieces that do not depend on their number. */
@@ -419,6 +430,9 @@ uint8_t dominant_class(const accumulator *a, uint32_t i);
 /** Does an event of some tracks meet column i? All blocks of its time are loaded. */
 bool column_has_event(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
                       const time_grid *g, uint32_t i);
+/** The class with the most time in column i, by union; ties: the lowest; CELL_EMPTY: no event meets it. Likewise. */
+uint8_t class_of_column(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
+                        const time_grid *g, uint32_t i);
 uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_t *tracks, uint32_t n_tracks,
                            const time_grid *g, accumulator *a, row_raster *out, double min_wide);
 
@@ -464,6 +478,10 @@ void raster_tiles(const scene *s, const tile_job *job, raster_work *w);
 /** PLANE_LEAST over a column's bins (R_EIGHT). */
 uint8_t least_of_column(const tile_job *job, uint32_t column);
 
+/* classes.c */
+/** Of a finished row: set the class where its bins prove one, list the columns where they do not. Any thread. */
+void find_classes(const time_grid *grid, const tile_job *job, raster_work *w);
+
 /* standin.c: what coarser levels know of columns whose blocks are not here yet */
 /** Look it up for the rows of the pyramid that lie in one block with `tile_row`. Drawing thread. */
 void find_standins(scene *s, group_source *g, uint32_t tile_row);
@@ -471,7 +489,7 @@ void find_standins(scene *s, group_source *g, uint32_t tile_row);
 void put_standins(const scene *s, const group_source *g, uint32_t tile_row, draw_cell *cells);
 
 /* refine.c: columns in doubt, from events */
-/** Settle some of them while the view rests; sets frame.is_refining and has_coarse_edges. After raster_run().
+/** Settle some of them while the view rests; sets frame.is_refining and has_coarse_... After raster_run().
  * @return did rows change? */
 bool refine_rows(scene *s);
 

@@ -8,7 +8,7 @@
 
 #include "scene/internal.h"
 
-enum { MAX_MADE = 192, BLOCKS_AT_ONCE = 16, MAX_MAKING = 24 }; /* 64 KiB each */
+enum { MAX_MADE = 192, BLOCKS_AT_ONCE = 16, MAX_MAKING = 24 }; /* 96 KiB each */
 
 static uint64_t key_hash(const tile_key *k)
 {
@@ -128,6 +128,7 @@ static void finish(const scene *s, made_tile *t)
 {
     uint32_t n = TILE_BINS[t->key.r];
     t->cells = mem_calloc(TILE_CELLS, sizeof *t->cells);
+    t->classes = mem_calloc(TILE_CELLS, sizeof *t->classes);
     for (uint32_t r = 0; r < TILE_ROWS[t->key.r]; r++) {
         const accumulator *a = &t->sums[r];
         float scale = 255 / capacity_of(s, &t->key, r);
@@ -137,6 +138,7 @@ static void finish(const scene *s, made_tile *t)
             cache_cell none = {255, 0, 0, 0};
             cache_cell some = {dominant_class(a, i), share, a->columns[i].severity, a->columns[i].count};
             t->cells[(size_t)r * n + i] = a->columns[i].classes != 0 ? some : none;
+            t->classes[(size_t)r * n + i] = a->columns[i].classes;
         }
     }
     if (t->rank_busy) {
@@ -195,6 +197,7 @@ static void forget(made_tiles *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         free(m->items[i].cells);
+        free(m->items[i].classes);
         free(m->items[i].least);
         free_sums(&m->items[i]);
     }

@@ -67,7 +67,8 @@ void rasters_deinit(raster_store *r)
             free(r->items[i]->cells);
             free(r->items[i]->wide);
             free(r->items[i]->marks);
-            free(r->items[i]->doubtful);
+            free(r->items[i]->doubts[DOUBT_INK].items);
+            free(r->items[i]->doubts[DOUBT_CLASS].items);
             free(r->items[i]->least);
             free(r->items[i]->mean);
             free(r->items[i]);
@@ -77,6 +78,12 @@ void rasters_deinit(raster_store *r)
     map64_deinit(&r->by_key);
     accumulator_deinit(&r->bins);
     made_tiles_deinit(&r->made);
+}
+
+static void forget_doubts(row_raster *r)
+{
+    r->doubts[DOUBT_INK].n = 0;
+    r->doubts[DOUBT_CLASS].n = 0;
 }
 
 /* The next free item; items keep their buffers over views. */
@@ -110,7 +117,7 @@ row_raster *raster_entry(scene *s, uint64_t key, bool *valid)
     r->made_in = 0;
     r->from_tiles = false;
     r->is_searched = false;
-    r->n_doubtful = 0;
+    forget_doubts(r);
     r->complete = false;
     *valid = false;
     return r;
@@ -122,7 +129,7 @@ static void clear_raster(row_raster *r, uint32_t n)
     r->n = n;
     r->n_wide = 0;
     r->n_marks = 0;
-    r->n_doubtful = 0;
+    forget_doubts(r);
     r->from_tiles = false;
     r->is_searched = false;
 }
@@ -365,7 +372,7 @@ static void make_row(scene *s, void *ctx, size_t i, raster_work *w)
     }
     if (t->is_put_off) {
         out->complete = false;
-        out->n_doubtful = 0;
+        forget_doubts(out);
     }
     if (t->is_eight) {
         find_least(&t->job);

@@ -1,10 +1,12 @@
 /*
- * Coverage, exactly, of rows from tiles (docs/truth.md, 1). A bin that lies across a column's edge inks both columns,
- * though its events may lie on one side only. Once the view rests, such columns are looked up in the events: one that
- * no event meets is emptied.
+ * Coverage and class, exactly, of rows from tiles (docs/truth.md, 1 and 3). A bin that lies across a column's edge inks
+ * both columns, though its events may lie on one side only; and where classes are close, its share does not tell which
+ * of them has most of the column's time (classes.c). Once the view rests, such columns are looked up in the events: one
+ * that no event meets is emptied, another gets its class.
  *
- * What that reads is bounded: the blocks of such columns, all rows together, up to scene.refine_blocks; a view that
- * would take more stays as the tiles have it, and the status line says so. In a window a frame takes a few of them; a
+ * What that reads is bounded: the blocks of such columns, all rows together, for
+ * each of the two questions up to scene.refine_blocks; a view that would take more stays as the tiles have it, and the
+ * status line says so. In a window a frame takes a few of them; a
  * picture is not complete before all are settled. Each column's answer is final, so that the order does not matter.
  */
 #include <string.h>
@@ -13,7 +15,7 @@
 
 enum { BLOCKS_A_FRAME = 32, ASKED_A_PICTURE = 256 };
 
-/* Which columns of a store group are in doubt, in any of its rows. */
+/* Which columns of a store group are in doubt, in any of its rows: a bit per kind of doubt. */
 typedef struct doubt {
     uint8_t *columns; /* [grid.n]; NULL: none */
 } doubt;
@@ -23,6 +25,7 @@ typedef struct refinement {
     doubt *groups;        /* [n_groups] */
     row_raster **rasters; /* those with columns in doubt */
     size_t n_rasters;
+    uint8_t kinds; /* of doubt that are settled */
     size_t budget; /* blocks that this frame may still take */
     bool is_left, has_changed;
     /* of the piece at hand */
@@ -30,6 +33,11 @@ typedef struct refinement {
     const block_span *span;
     bool *changed; /* [n_rasters] */
 } refinement;
+
+static bool has_doubts(const row_raster *r)
+{
+    return r->doubts[DOUBT_INK].n > 0 || r->doubts[DOUBT_CLASS].n > 0;
+}
 
 static void find_doubts(refinement *k)
 {
@@ -40,7 +48,7 @@ static void find_doubts(refinement *k)
     k->rasters = arena_alloc(&s->scratch, store->n * sizeof *k->rasters + 1);
     for (size_t i = 0; i < store->n; i++) {
         row_raster *r = store->items[i];
-        if (r->n_doubtful == 0 || !r->complete || r->group >= s->src.n_groups) {
+        if (!has_doubts(r) || !r->complete || r->group >= s->src.n_groups) {
             continue;
         }
         doubt *d = &k->groups[r->group];
@@ -48,8 +56,10 @@ static void find_doubts(refinement *k)
             d->columns = arena_alloc(&s->scratch, s->src.grid.n);
             memset(d->columns, 0, s->src.grid.n);
         }
-        for (size_t n = 0; n < r->n_doubtful; n++) {
-            d->columns[r->doubtful[n]] = 1;
+        for (int kind = 0; kind < N_DOUBTS; kind++) {
+            for (size_t n = 0; n < r->doubts[kind].n; n++) {
+                d->columns[r->doubts[kind].items[n]] |= (uint8_t)(1U << kind);
+            }
         }
         k->rasters[k->n_rasters++] = r;
     }
@@ -66,7 +76,7 @@ static uint32_t next_piece(const refinement *k, uint32_t group, uint32_t *from, 
     const scene *s = k->s;
     const time_grid *g = &s->src.grid;
     const uint8_t *columns = k->groups[group].columns;
-    while (columns && *from < g->n && !columns[*from]) {
+    while (columns && *from < g->n && !(columns[*from] & k->kinds)) {
         ++*from;
     }
     if (!columns || *from >= g->n) {
@@ -130,31 +140,64 @@ static const uint32_t *tracks_of(const row_raster *r, arena *scratch)
     return tracks;
 }
 
-/* The columns of one row that lie in the piece. Any thread. */
+/* @return did the cell change? */
+static bool settle_ink(const scene *s, const block_span *span, row_raster *r, uint32_t column, raster_work *w)
+{
+    const uint32_t *tracks = tracks_of(r, &w->scratch);
+    if (column_has_event(&w->scratch, span, tracks, r->n_tracks, &s->src.grid, column)) {
+        return false;
+    }
+    r->cells[column] = (draw_cell){CELL_EMPTY, 0, 0, 255};
+    move_marks(r, column);
+    return true;
+}
+
+static bool settle_class(const scene *s, const block_span *span, row_raster *r, uint32_t column, raster_work *w)
+{
+    const uint32_t *tracks = tracks_of(r, &w->scratch);
+    uint8_t klass = class_of_column(&w->scratch, span, tracks, r->n_tracks, &s->src.grid, column);
+    if (klass == CELL_EMPTY || klass == r->cells[column].klass || r->cells[column].klass == CELL_EMPTY) {
+        return false; /* whether it is inked is the other question */
+    }
+    r->cells[column].klass = klass;
+    return true;
+}
+
+/* Those of one row's columns that lie in the piece. */
+static bool settle_list(const refinement *k, row_raster *r, int kind, bool all_here, raster_work *w)
+{
+    column_list *l = &r->doubts[kind];
+    bool changed = false;
+    size_t left = 0;
+    for (size_t n = 0; n < l->n; n++) {
+        uint32_t column = l->items[n];
+        if (column < k->from || column >= k->to) {
+            l->items[left++] = column;
+        } else if (all_here) {
+            arena_reset(&w->scratch);
+            changed |= kind == DOUBT_INK ? settle_ink(k->s, k->span, r, column, w)
+                                         : settle_class(k->s, k->span, r, column, w);
+        }
+    }
+    l->n = left;
+    return changed;
+}
+
+/* Any thread. */
 static void settle_row(scene *s, void *ctx, size_t i, raster_work *w)
 {
     refinement *k = ctx;
     row_raster *r = k->rasters[i];
-    size_t left = 0;
-    bool all_here = k->span->n_missing == 0;
+    bool all_here = true;
+    (void)s;
     for (uint32_t b = 0; b < k->span->n; b++) {
         all_here = all_here && k->span->blocks[b].columns; /* a damaged one says nothing */
     }
-    for (size_t n = 0; n < r->n_doubtful; n++) {
-        uint32_t column = r->doubtful[n];
-        if (r->group != k->group || column < k->from || column >= k->to) {
-            r->doubtful[left++] = column;
-            continue;
-        }
-        arena_reset(&w->scratch);
-        const uint32_t *tracks = tracks_of(r, &w->scratch);
-        if (all_here && !column_has_event(&w->scratch, k->span, tracks, r->n_tracks, &s->src.grid, column)) {
-            r->cells[column] = (draw_cell){CELL_EMPTY, 0, 0, 255};
-            move_marks(r, column);
-            k->changed[i] = true;
+    for (int kind = 0; kind < N_DOUBTS && r->group == k->group; kind++) {
+        if (k->kinds >> kind & 1) {
+            k->changed[i] |= settle_list(k, r, kind, all_here, w);
         }
     }
-    r->n_doubtful = left;
 }
 
 /* One piece; false: its blocks are not here yet. */
@@ -194,6 +237,22 @@ static void settle_some(refinement *k)
     }
 }
 
+/* Which doubts can be settled within the bound? Each is judged by itself, so that the answer does not change on the way. */
+static void choose_kinds(refinement *k)
+{
+    bool *const is_coarse[N_DOUBTS] = {&k->s->frame.has_coarse_edges, &k->s->frame.has_coarse_classes};
+    uint8_t kinds = 0;
+    for (int kind = 0; kind < N_DOUBTS; kind++) {
+        k->kinds = (uint8_t)(1U << kind);
+        if (is_too_much(k)) {
+            *is_coarse[kind] = true;
+        } else {
+            kinds |= k->kinds;
+        }
+    }
+    k->kinds = kinds;
+}
+
 bool refine_rows(scene *s)
 {
     refinement k = {.s = s, .budget = s->in.now_ns == 0 ? ASKED_A_PICTURE : BLOCKS_A_FRAME};
@@ -213,8 +272,8 @@ bool refine_rows(scene *s)
     if (k.n_rasters == 0) {
         return false;
     }
-    if (is_too_much(&k)) {
-        s->frame.has_coarse_edges = true;
+    choose_kinds(&k);
+    if (k.kinds == 0) {
         return false;
     }
     k.changed = arena_alloc(&s->scratch, k.n_rasters * sizeof *k.changed);

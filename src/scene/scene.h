@@ -48,7 +48,8 @@ typedef struct scene_input {
 typedef struct scene_frame {
     bool complete;               /* every wanted tile and block was there */
     bool is_refining;            /* columns that tiles left in doubt are still looked up in the events */
-    bool has_coarse_edges;       /* that would take too many of them: ink may reach a bin too far */
+    bool has_coarse_edges;       /* that would take too many of them: ink may reach a bin too far, */
+    bool has_coarse_classes;     /* or a column may show a class that has nearly the most time in it */
     bool is_fading;              /* the same view a little later looks different: a cross-fade, or rows put off */
     size_t n_wanted;             /* that were not */
     rect plot, overview, labels; /* device px: where time, overview and row labels lie */

@@ -270,6 +270,7 @@ static void fill_slot(scene *s, const tile_key *key, tile_slot *slot)
     }
     const made_tile *made = made_tile_for(s, key); /* not stored, or damaged: the events still say it */
     slot->cells = made->cells;
+    slot->classes = made->classes;
     slot->least = made->least;
     slot->state = made->cells ? SLOT_READY : SLOT_MISSING;
     if (!made->cells) {

@@ -42,6 +42,7 @@ void team_deinit(work_team *t)
         free(w->gather);
         free(w->coarse);
         free(w->mixed);
+        free(w->present);
         free(w->hard);
     }
 }

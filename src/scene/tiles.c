@@ -268,7 +268,8 @@ static void find_doubtful(const gather *k, row_raster *out)
     out->is_searched = true;
     for (uint32_t i = 0; i < out->n; i++) {
         if (out->cells[i].klass != CELL_EMPTY && !is_certain(m, k->bins, i)) {
-            VEC_PUSH(out->doubtful, out->n_doubtful, out->cap_doubtful, i);
+            column_list *l = &out->doubts[DOUBT_INK];
+            VEC_PUSH(l->items, l->n, l->cap, i);
         }
     }
 }
@@ -311,6 +312,7 @@ void raster_tiles(const scene *s, const tile_job *job, raster_work *w)
     job->out->from_tiles = true;
     if (s->rasters.rests && job->out->complete) {
         find_doubtful(&k, job->out);
+        find_classes(&s->src.grid, job, w);
     }
 }
 

@@ -31,7 +31,7 @@ static double union_in(const int64_t (*spans)[2], size_t n, double t0, double t1
 {
     double sum = 0;
     double upto = t0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && (double)spans[i][0] < t1; i++) { /* ascending by start */
         double a = fmax((double)spans[i][0], upto);
         double b = fmin((double)spans[i][1], t1);
         if (b > a) {
@@ -42,38 +42,61 @@ static double union_in(const int64_t (*spans)[2], size_t n, double t0, double t1
     return sum;
 }
 
-void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g, brute_column *out)
+/* The intervals of some tracks' events, sorted; those of one class, or of all (CLASS_COUNT). */
+static size_t spans_of(const small_event *const *events, size_t n_events, uint8_t klass, int64_t (*spans)[2])
 {
-    int64_t(*spans)[2] = mem_alloc((r->n + 1) * sizeof *spans);
     size_t n = 0;
-    memset(out, 0, g->n * sizeof *out);
-    for (size_t k = 0; k < r->n; k++) {
-        const small_event *e = &r->events[k];
-        if (!has_track(tracks, n_tracks, e->track)) {
-            continue;
-        }
-        spans[n][0] = e->start_ns;
-        spans[n++][1] = e->start_ns + e->dur_ns;
-        for (uint32_t i = 0; i < g->n; i++) {
-            double a = time_edge(g, i);
-            double b = time_edge(g, (int64_t)i + 1);
-            if (!meets(e, a, b)) {
-                continue;
-            }
-            double low = fmax(a, (double)e->start_ns);
-            double high = fmin(b, (double)(e->start_ns + e->dur_ns));
-            out[i].count++;
-            out[i].touches[e->klass] = true;
-            out[i].share[e->klass] += fmax(0, high - low) / g->step_ns;
-            uint8_t severity = e->flags & EVENT_SEVERITY;
-            out[i].severity = severity > out[i].severity ? severity : out[i].severity;
+    for (size_t k = 0; k < n_events; k++) {
+        if (klass == CLASS_COUNT || events[k]->klass == klass) {
+            spans[n][0] = events[k]->start_ns;
+            spans[n++][1] = events[k]->start_ns + events[k]->dur_ns;
         }
     }
     qsort(spans, n, sizeof *spans, compare_ints);
-    for (uint32_t i = 0; i < g->n; i++) {
-        out[i].busy =
-            union_in((const int64_t(*)[2])spans, n, time_edge(g, i), time_edge(g, (int64_t)i + 1)) / g->step_ns;
+    return n;
+}
+
+/* Only columns around the event: the others cannot meet it. */
+static void note_event(const small_event *e, const time_grid *g, brute_column *out)
+{
+    double first = fmax(0, floor(((double)e->start_ns - g->t0_ns) / g->step_ns) - 2);
+    double last = fmin(g->n, ((double)(e->start_ns + e->dur_ns) - g->t0_ns) / g->step_ns + 3);
+    for (double x = first; x < last; x++) {
+        uint32_t i = (uint32_t)x;
+        if (meets(e, time_edge(g, i), time_edge(g, (int64_t)i + 1))) {
+            uint8_t severity = e->flags & EVENT_SEVERITY;
+            out[i].count++;
+            out[i].touches[e->klass] = true;
+            out[i].severity = severity > out[i].severity ? severity : out[i].severity;
+        }
     }
+}
+
+void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks, const time_grid *g, brute_column *out)
+{
+    int64_t(*spans)[2] = mem_alloc((r->n + 1) * sizeof *spans);
+    const small_event **events = mem_alloc((r->n + 1) * sizeof *events);
+    size_t n_events = 0;
+    memset(out, 0, g->n * sizeof *out);
+    for (size_t k = 0; k < r->n; k++) {
+        if (has_track(tracks, n_tracks, r->events[k].track)) {
+            events[n_events++] = &r->events[k];
+            note_event(&r->events[k], g, out);
+        }
+    }
+    for (uint8_t klass = 0; klass <= CLASS_COUNT; klass++) {
+        size_t n = spans_of(events, n_events, klass, spans);
+        size_t past = 0; /* spans that end before this column and so before all later ones */
+        for (uint32_t i = 0; n > 0 && i < g->n; i++) {
+            double t0 = time_edge(g, i);
+            double *to = klass == CLASS_COUNT ? &out[i].busy : &out[i].share[klass];
+            while (past < n && (double)spans[past][1] <= t0) {
+                past++;
+            }
+            *to = union_in((const int64_t(*)[2])spans + past, n - past, t0, time_edge(g, (int64_t)i + 1)) / g->step_ns;
+        }
+    }
+    free((void *)events);
     free(spans);
 }
 
@@ -141,7 +164,8 @@ static void fill_track(small_run *r, prng *p, uint32_t track, uint32_t first_nam
     for (uint32_t i = 0; i < n; i++) {
         int64_t length = random_length(p, mean_ns);
         uint32_t k = (uint32_t)prng_below(p, 4);
-        uint8_t klass = (uint8_t)(first_name == 0 ? k : CLASS_COLLECTIVE + k % 3);
+        bool is_usual = prng_below(p, 8) != 0; /* else a class that the other lane runs, perhaps at the same time */
+        uint8_t klass = (uint8_t)((first_name == 0) == is_usual ? k : CLASS_COLLECTIVE + k % 3);
         small_put(r, (small_event){track, t, length, first_name + k, i, klass, random_flags(p), NULL});
         int64_t gap = prng_below(p, 3) ? (int64_t)(prng_unit(p) * (double)mean_ns) : 0;
         t += length + gap + (length == 0);
