@@ -3,6 +3,9 @@
  *
  *     bench_graph [--smooth] FILE...      quality: every open module of the first view of each file
  *     bench_graph --curve [MAX_OPERATORS] time: flat transformers with three hubs, hubs pruned and not; and nested ones
+ *     bench_graph --toggle [FILE...]      time of toggles: modules of 2 000 children, and those of files
+ *     bench_graph --inside [OPERATORS]    likewise inside a large graph, from the first view to all open
+ *     bench_graph --cancel [OPERATORS]    how soon plan, visible and layout give up
  *
  * Quality: each open module of the first view is one graph: its children with their sizes, and the lines between them.
  * Both programs get the same boxes, the same directions and distances (24 px between boxes, 40 px between layers). Both
@@ -20,6 +23,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "bench_graph_toggle.h"
 #include "graph/layout.h"
 #include "property/graph/help_plan.h"
 #include "readers/graph_reader.h"
@@ -452,12 +456,29 @@ static void time_one(uint32_t n_layers, bool nested, bool prune)
     graph_deinit(&g);
 }
 
+static uint32_t number(int argc, char **argv)
+{
+    return argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000000;
+}
+
 int main(int argc, char **argv)
 {
     bool smooth = false;
     score all = {0};
+    if (argc > 1 && strcmp(argv[1], "--toggle") == 0) {
+        bench_toggles(argc - 2, argv + 2);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "--inside") == 0) {
+        bench_toggles_inside(number(argc, argv));
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "--cancel") == 0) {
+        bench_cancel(number(argc, argv));
+        return 0;
+    }
     if (argc > 1 && strcmp(argv[1], "--curve") == 0) {
-        uint32_t most = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000000;
+        uint32_t most = number(argc, argv);
         for (uint32_t n = 100; n <= most; n *= 10) {
             for (uint32_t k = n; k < 10 * n && k <= most; k *= 3) {
                 time_one(k / 13, false, true);
