@@ -24,31 +24,30 @@ typedef struct keyed {
     uint32_t vertex;
 } keyed;
 
+/* What is known of a layer since its order, or that of a layer beside it, last changed. */
+typedef struct layer_facts {
+    uint32_t version, placed; /* of its order: of any change; but of exchanges, which keep up_at and down_at true */
+    uint32_t above, below;    /* `placed` of the layers beside it that its places in up_at and down_at are of */
+    uint32_t counted[2];      /* versions of itself and the next that `crossings` is of */
+    uint64_t crossings;       /* down to the next layer, and of outer lines */
+    bool is_settled;          /* all its vertices are */
+} layer_facts;
+
 typedef struct orderer {
     layered *g;
     keyed *keys;
     keyed *scratch;
-    uint32_t *tree, *best, *near;
+    uint32_t *tree, *best;
+    uint32_t *ends, *sorted;   /* [n_links] of a layer */
+    uint32_t *up_at, *down_at; /* [n_links] places of neighbours, ascending for each vertex: beside up_link, link_to */
+    layer_facts *facts;        /* [n_layers + 2]: of layer l at l + 1 */
     uint32_t *leaves_outer, *enters_outer; /* [n_real] a vertex's trunk of outer lines; outer lines into it */
-    uint32_t widest, degree;
+    uint8_t *settled;   /* [n] to exchange a vertex with the next one in its layer did not pay, and nothing changed */
+    uint32_t *seen;     /* [n] the exchange that a vertex was last told of */
+    uint32_t exchanges; /* so far */
+    uint32_t widest;
     bool has_outer;
 } orderer;
-
-/* Neighbours of x in the layer before (down: true, we go down) or after. */
-static uint32_t neighbours(const layered *g, uint32_t x, bool above, uint32_t *near)
-{
-    uint32_t n = 0;
-    if (above) {
-        for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
-            near[n++] = g->pos[g->link_from[g->up_link[k]]];
-        }
-    } else {
-        for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
-            near[n++] = g->pos[g->link_to[k]];
-        }
-    }
-    return n;
-}
 
 static void sort_small(uint32_t *a, uint32_t n)
 {
@@ -78,10 +77,28 @@ static void sort_u32(uint32_t *a, uint32_t n)
     }
 }
 
-/* Stable merge sort, bottom-up; turn: what is equal comes in the opposite order. */
+enum { RUN = 8 };
+
+/* Stable; turn: what is equal comes in the opposite order. */
+static void sort_run(keyed *a, uint32_t n, bool turn)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        keyed x = a[i];
+        uint32_t k = i;
+        for (; k > 0 && (a[k - 1].key > x.key || (turn && a[k - 1].key >= x.key)); k--) {
+            a[k] = a[k - 1];
+        }
+        a[k] = x;
+    }
+}
+
+/* Merge sort, bottom-up from short runs. */
 static void sort_keys(keyed *a, keyed *scratch, uint32_t n, bool turn)
 {
-    for (uint32_t width = 1; width < n; width *= 2) {
+    for (uint32_t lo = 0; lo < n; lo += RUN) {
+        sort_run(a + lo, n - lo < RUN ? n - lo : RUN, turn);
+    }
+    for (uint32_t width = RUN; width < n; width *= 2) {
         for (uint32_t lo = 0; lo < n; lo += 2 * width) {
             uint32_t mid = lo + width < n ? lo + width : n;
             uint32_t hi = lo + 2 * width < n ? lo + 2 * width : n;
@@ -97,21 +114,68 @@ static void sort_keys(keyed *a, keyed *scratch, uint32_t n, bool turn)
     }
 }
 
-static float key_of(orderer *o, uint32_t x, bool above, bool median)
+static layer_facts *facts_of(const orderer *o, uint32_t layer)
 {
-    uint32_t n = neighbours(o->g, x, above, o->near);
+    return &o->facts[layer + 1];
+}
+
+/* To exchange x with what stands behind it may pay again. */
+static inline void unsettle(orderer *o, uint32_t x)
+{
+    o->settled[x] = 0;
+    facts_of(o, o->g->layer[x])->is_settled = false;
+}
+
+/* Places of the neighbours of a layer's vertices in the layer before, or in the next one: up to date. */
+static void look_beside(orderer *o, uint32_t layer, bool above)
+{
+    const layered *g = o->g;
+    layer_facts *f = facts_of(o, layer);
+    uint32_t now = above ? f[-1].placed : f[1].placed;
+    if ((above ? f->above : f->below) == now) {
+        return;
+    }
+    *(above ? &f->above : &f->below) = now;
+    f->is_settled = false;
+    const uint32_t *first = above ? g->up_first : g->down_first;
+    uint32_t *at = above ? o->up_at : o->down_at;
+    for (uint32_t i = g->layer_first[layer]; i < g->layer_first[layer + 1]; i++) {
+        uint32_t x = g->order[i];
+        o->settled[x] = 0;
+        for (uint32_t k = first[x]; k < first[x + 1]; k++) {
+            at[k] = g->pos[above ? g->link_from[g->up_link[k]] : g->link_to[k]];
+        }
+        sort_u32(at + first[x], first[x + 1] - first[x]);
+    }
+}
+
+/* Of places in ascending order. */
+static float key_of(const uint32_t *near, uint32_t n, bool median)
+{
     if (n == 0) {
         return -1;
     }
     if (median && n > 2) {
-        sort_u32(o->near, n);
-        return n % 2 ? (float)o->near[n / 2] : ((float)o->near[n / 2 - 1] + (float)o->near[n / 2]) / 2;
+        return n % 2 ? (float)near[n / 2] : ((float)near[n / 2 - 1] + (float)near[n / 2]) / 2;
     }
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
-        sum += o->near[i];
+        sum += near[i];
     }
     return (float)(sum / n);
+}
+
+/* The order of a layer is another one. */
+static void replaced(orderer *o, uint32_t layer)
+{
+    const layered *g = o->g;
+    layer_facts *f = facts_of(o, layer);
+    f->version++;
+    f->placed++;
+    f->is_settled = false;
+    for (uint32_t i = g->layer_first[layer]; i < g->layer_first[layer + 1]; i++) {
+        o->settled[g->order[i]] = 0;
+    }
 }
 
 /* What has no neighbours there keeps its place; the others share the remaining places in the order of their keys. */
@@ -120,47 +184,79 @@ static void order_layer(orderer *o, uint32_t layer, bool above, bool median, boo
     layered *g = o->g;
     uint32_t *at = g->order + g->layer_first[layer];
     uint32_t n = g->layer_first[layer + 1] - g->layer_first[layer];
+    const uint32_t *first = above ? g->up_first : g->down_first;
+    const uint32_t *near = above ? o->up_at : o->down_at;
     uint32_t moving = 0;
+    look_beside(o, layer, above);
     for (uint32_t i = 0; i < n; i++) {
-        float key = key_of(o, at[i], above, median);
+        float key = key_of(near + first[at[i]], first[at[i] + 1] - first[at[i]], median);
         if (key >= 0) {
             o->keys[moving++] = (keyed){key, at[i]};
             at[i] = GRAPH_NONE;
         }
     }
     sort_keys(o->keys, o->scratch, moving, turn);
+    bool changed = false;
     for (uint32_t i = 0, k = 0; i < n; i++) {
         if (at[i] == GRAPH_NONE) {
             at[i] = o->keys[k++].vertex;
         }
+        changed = changed || g->pos[at[i]] != i;
         g->pos[at[i]] = i;
+    }
+    if (changed) {
+        replaced(o, layer);
     }
 }
 
-/* Crossings between a layer and the next: pairs of links that end the other way round, by an accumulator tree. */
-static uint64_t crossings_below(orderer *o, uint32_t layer)
+/* Inversions of a list by an accumulator tree. */
+static uint64_t inversions(orderer *o, uint32_t n, uint32_t width)
 {
-    const layered *g = o->g;
-    uint32_t width = g->layer_first[layer + 2] - g->layer_first[layer + 1];
     uint32_t leaves = 1;
     while (leaves < width) {
         leaves *= 2;
     }
     memset(o->tree, 0, 2 * leaves * sizeof *o->tree);
     uint64_t sum = 0;
-    for (uint32_t i = g->layer_first[layer]; i < g->layer_first[layer + 1]; i++) {
-        uint32_t n = neighbours(g, g->order[i], false, o->near);
-        sort_u32(o->near, n);
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t at = o->near[k] + leaves;
-            o->tree[at]++;
-            for (; at > 1; at /= 2) {
-                sum += at % 2 ? 0 : o->tree[at + 1];
-                o->tree[at / 2]++;
-            }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = o->ends[i] + leaves;
+        o->tree[at]++;
+        for (; at > 1; at /= 2) {
+            sum += at % 2 ? 0 : o->tree[at + 1];
+            o->tree[at / 2]++;
         }
     }
     return sum;
+}
+
+enum { FEW_SHIFTS = 6 }; /* a link: up to here insertion is faster */
+
+/* Crossings between a layer and the next: pairs of links that end the other way round. Mostly they are few, and
+ * insertion counts them; else a tree does, from the start. */
+static uint64_t crossings_below(orderer *o, uint32_t layer)
+{
+    const layered *g = o->g;
+    uint64_t sum = 0;
+    uint32_t n = 0;
+    bool few = true;
+    look_beside(o, layer, false);
+    for (uint32_t i = g->layer_first[layer]; i < g->layer_first[layer + 1]; i++) {
+        uint32_t x = g->order[i];
+        memcpy(o->ends + n, o->down_at + g->down_first[x],
+               (g->down_first[x + 1] - g->down_first[x]) * sizeof *o->ends);
+        n += g->down_first[x + 1] - g->down_first[x];
+    }
+    for (uint32_t i = 0; i < n && few; i++) {
+        uint32_t end = o->ends[i];
+        uint32_t k = i;
+        for (; k > 0 && o->sorted[k - 1] > end; k--) {
+            o->sorted[k] = o->sorted[k - 1];
+        }
+        o->sorted[k] = end;
+        sum += i - k;
+        few = sum <= (uint64_t)FEW_SHIFTS * n;
+    }
+    return few ? sum : inversions(o, n, g->layer_first[layer + 2] - g->layer_first[layer + 1]);
 }
 
 /* Outer lines drop to the channel below, through the links of all that stands further down. */
@@ -185,8 +281,14 @@ static uint64_t count_crossings(orderer *o)
 {
     uint64_t sum = 0;
     for (uint32_t l = 0; l < o->g->n_layers && !is_cancelled(o->g->cancel); l++) {
-        sum += l + 1 < o->g->n_layers ? crossings_below(o, l) : 0;
-        sum += o->has_outer ? outer_crossings(o, l) : 0;
+        layer_facts *f = facts_of(o, l);
+        if (f->counted[0] != f->version || f->counted[1] != f[1].version) {
+            f->crossings = l + 1 < o->g->n_layers ? crossings_below(o, l) : 0;
+            f->crossings += o->has_outer ? outer_crossings(o, l) : 0;
+            f->counted[0] = f->version;
+            f->counted[1] = f[1].version;
+        }
+        sum += f->crossings;
     }
     return sum;
 }
@@ -203,15 +305,19 @@ static int64_t outer_gain(const orderer *o, uint32_t a, uint32_t b)
     return gain - (b < g->n_real ? o->leaves_outer[b] * down_a + o->enters_outer[b] * up_a : 0);
 }
 
-/* Crossings of the links of a with those of b on one side, a standing before b, less those when b stands before a. */
-static int64_t gain_on_side(orderer *o, uint32_t a, uint32_t b, bool above)
+/* Crossings of the links that end at x[] with those that end at y[], the former standing before the latter, less those
+ * when they stand behind. Both ascend. */
+static int64_t gain_on_side(const uint32_t *x, uint32_t n, const uint32_t *y, uint32_t m)
 {
-    uint32_t *x = o->near;
-    uint32_t *y = o->near + o->degree;
-    uint32_t n = neighbours(o->g, a, above, x);
-    uint32_t m = neighbours(o->g, b, above, y);
-    sort_u32(x, n);
-    sort_u32(y, m);
+    if (n == 0 || m == 0) {
+        return 0;
+    }
+    if (x[n - 1] < y[0]) {
+        return -(int64_t)n * m;
+    }
+    if (y[m - 1] < x[0]) {
+        return (int64_t)n * m;
+    }
     int64_t gain = 0;
     uint32_t less = 0;
     uint32_t same = 0;
@@ -219,7 +325,7 @@ static int64_t gain_on_side(orderer *o, uint32_t a, uint32_t b, bool above)
         while (less < m && y[less] < x[i]) {
             less++;
         }
-        same = less;
+        same = same > less ? same : less;
         while (same < m && y[same] == x[i]) {
             same++;
         }
@@ -228,30 +334,112 @@ static int64_t gain_on_side(orderer *o, uint32_t a, uint32_t b, bool above)
     return gain;
 }
 
+static int64_t gain_of(const orderer *o, uint32_t a, uint32_t b)
+{
+    const uint32_t *up = o->g->up_first;
+    const uint32_t *down = o->g->down_first;
+    int64_t gain = gain_on_side(o->up_at + up[a], up[a + 1] - up[a], o->up_at + up[b], up[b + 1] - up[b]);
+    gain += gain_on_side(o->down_at + down[a], down[a + 1] - down[a], o->down_at + down[b], down[b + 1] - down[b]);
+    return gain + (o->has_outer ? outer_gain(o, a, b) : 0);
+}
+
+/* A neighbour of one of two vertices that changed places i and i + 1: its ends at the one are at the other now. What
+ * stands before it, or is itself, may gain by an exchange again. */
+static void tell_of_exchange(orderer *o, uint32_t w, uint32_t *at, uint32_t n, uint32_t i)
+{
+    const layered *g = o->g;
+    uint32_t lo = 0;
+    if (n > 1 && o->seen[w] == o->exchanges) {
+        return;
+    }
+    o->seen[w] = o->exchanges;
+    for (uint32_t hi = n; lo < hi;) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        lo = at[mid] < i ? mid + 1 : lo;
+        hi = at[mid] < i ? hi : mid;
+    }
+    uint32_t mid = lo;
+    while (mid < n && at[mid] == i) {
+        mid++;
+    }
+    uint32_t end = mid;
+    while (end < n && at[end] == i + 1) {
+        end++;
+    }
+    if (mid - lo == end - mid) {
+        return;
+    }
+    for (uint32_t k = lo; k < end; k++) {
+        at[k] = i + (k >= lo + (end - mid));
+    }
+    unsettle(o, w);
+    if (g->pos[w] > 0) {
+        unsettle(o, g->order[g->layer_first[g->layer[w]] + g->pos[w] - 1]);
+    }
+}
+
+static void tell_neighbours(orderer *o, uint32_t x, uint32_t i)
+{
+    const layered *g = o->g;
+    for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
+        uint32_t w = g->link_from[g->up_link[k]];
+        tell_of_exchange(o, w, o->down_at + g->down_first[w], g->down_first[w + 1] - g->down_first[w], i);
+    }
+    for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
+        uint32_t w = g->link_to[k];
+        tell_of_exchange(o, w, o->up_at + g->up_first[w], g->up_first[w + 1] - g->up_first[w], i);
+    }
+}
+
+static void exchange_at(orderer *o, uint32_t *at, uint32_t i)
+{
+    uint32_t *pos = o->g->pos;
+    uint32_t x = at[i];
+    at[i] = at[i + 1];
+    at[i + 1] = x;
+    pos[at[i]] = i;
+    pos[at[i + 1]] = i + 1;
+    o->exchanges++;
+    tell_neighbours(o, at[i], i);
+    tell_neighbours(o, at[i + 1], i);
+    o->settled[at[i]] = 1; /* it paid the other way round */
+    unsettle(o, at[i + 1]);
+    if (i > 0) {
+        unsettle(o, at[i - 1]);
+    }
+}
+
 static bool exchange_layer(orderer *o, uint32_t layer)
 {
-    layered *g = o->g;
-    uint32_t *at = g->order + g->layer_first[layer];
-    uint32_t n = g->layer_first[layer + 1] - g->layer_first[layer];
+    uint32_t *at = o->g->order + o->g->layer_first[layer];
+    uint32_t n = o->g->layer_first[layer + 1] - o->g->layer_first[layer];
+    layer_facts *f = facts_of(o, layer);
     bool better = false;
+    if (f->is_settled) {
+        return false;
+    }
+    f->is_settled = true;
     for (uint32_t i = 0; i + 1 < n; i++) {
-        int64_t gain = gain_on_side(o, at[i], at[i + 1], true) + gain_on_side(o, at[i], at[i + 1], false);
-        gain += o->has_outer ? outer_gain(o, at[i], at[i + 1]) : 0;
-        if (gain > 0) {
-            uint32_t x = at[i];
-            at[i] = at[i + 1];
-            at[i + 1] = x;
-            g->pos[at[i]] = i;
-            g->pos[at[i + 1]] = i + 1;
+        if (o->settled[at[i]]) {
+            continue;
+        }
+        o->settled[at[i]] = 1;
+        if (gain_of(o, at[i], at[i + 1]) > 0) {
+            exchange_at(o, at, i);
             better = true;
         }
     }
+    f->version += better;
     return better;
 }
 
 static void exchange(orderer *o)
 {
     bool better = true;
+    for (uint32_t l = 0; l < o->g->n_layers; l++) {
+        look_beside(o, l, true);
+        look_beside(o, l, false);
+    }
     for (int round = 0; round < 10 && better && !is_cancelled(o->g->cancel); round++) {
         better = false;
         for (uint32_t l = 0; l < o->g->n_layers; l++) {
@@ -271,12 +459,18 @@ static void sweep(orderer *o, int round, bool up_first)
     }
 }
 
-static void take_order(layered *g, const uint32_t *order)
+static void take_order(orderer *o, const uint32_t *order)
 {
+    layered *g = o->g;
     memmove(g->order, order, g->n * sizeof *order);
     for (uint32_t l = 0; l < g->n_layers; l++) {
+        bool changed = false;
         for (uint32_t k = g->layer_first[l]; k < g->layer_first[l + 1]; k++) {
+            changed = changed || g->pos[g->order[k]] != k - g->layer_first[l];
             g->pos[g->order[k]] = k - g->layer_first[l];
+        }
+        if (changed) {
+            replaced(o, l);
         }
     }
 }
@@ -292,8 +486,9 @@ static void keep_if_better(orderer *o, int *idle)
     }
 }
 
-static void reverse_layers(layered *g)
+static void reverse_layers(orderer *o)
 {
+    layered *g = o->g;
     for (uint32_t l = 0; l < g->n_layers; l++) {
         for (uint32_t a = g->layer_first[l], z = g->layer_first[l + 1]; a + 1 < z; a++) {
             uint32_t x = g->order[a];
@@ -301,12 +496,13 @@ static void reverse_layers(layered *g)
             g->order[z] = x;
         }
     }
-    take_order(g, g->order);
+    take_order(o, g->order);
 }
 
 /* Each layer in an order of its own, the same one every time. */
-static void shuffle_layers(layered *g, uint64_t seed)
+static void shuffle_layers(orderer *o, uint64_t seed)
 {
+    layered *g = o->g;
     for (uint32_t l = 0; l < g->n_layers; l++) {
         uint32_t *at = g->order + g->layer_first[l];
         for (uint32_t n = g->layer_first[l + 1] - g->layer_first[l]; n > 1; n--) {
@@ -317,7 +513,7 @@ static void shuffle_layers(layered *g, uint64_t seed)
             at[n - 1] = x;
         }
     }
-    take_order(g, g->order);
+    take_order(o, g->order);
 }
 
 /* From the order of the input, downwards and upwards first, from the opposite order, and from shuffled ones. Only
@@ -334,11 +530,11 @@ static void find_order(orderer *o)
     int starts = g->n <= TINY ? STARTS_TINY : small ? STARTS : 1;
     for (int s = 0; s < starts && g->n_crossings > 0; s++) {
         int idle = 0;
-        take_order(g, start);
+        take_order(o, start);
         if (s >= STARTS) {
-            shuffle_layers(g, (uint64_t)s);
+            shuffle_layers(o, (uint64_t)s);
         } else if (s >= 2) {
-            reverse_layers(g);
+            reverse_layers(o);
         }
         for (int i = 0; i < sweeps && g->n_crossings > 0 && idle < PATIENCE && !is_cancelled(g->cancel); i++) {
             sweep(o, i, s % 2);
@@ -348,7 +544,7 @@ static void find_order(orderer *o)
             keep_if_better(o, &idle);
         }
     }
-    take_order(g, o->best);
+    take_order(o, o->best);
     free(start);
 }
 
@@ -356,17 +552,19 @@ static void find_order(orderer *o)
 static void find_ends(orderer *o)
 {
     layered *g = o->g;
+    for (uint32_t l = 1; l < g->n_layers; l++) {
+        look_beside(o, l, true);
+    }
     for (uint32_t x = 0; x < g->n_real; x++) {
         uint32_t n = g->up_first[x + 1] - g->up_first[x];
         if (g->in_at[x] < 0) {
             float step = n > 1 ? (g->sv[x] - 12) / (float)n : 0;
             step = step > 12 ? 12 : step < LEAST_STEP ? 0 : step; /* too many: they meet in the middle */
-            (void)neighbours(g, x, true, o->near);
-            sort_u32(o->near, n);
+            const uint32_t *near = o->up_at + g->up_first[x];
             for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
                 uint32_t p = g->pos[g->link_from[g->up_link[k]]];
-                const uint32_t *found = bsearch(&p, o->near, n, sizeof p, compare_u32);
-                float rank = (float)(found - o->near);
+                const uint32_t *found = bsearch(&p, near, n, sizeof p, compare_u32);
+                float rank = (float)(found - near);
                 g->link_in[g->up_link[k]] = g->sv[x] / 2 + (rank - (float)(n - 1) / 2) * step;
             }
         } else {
@@ -384,17 +582,20 @@ marey_status layered_order(layered *g)
         uint32_t w = g->layer_first[l + 1] - g->layer_first[l];
         o.widest = w > o.widest ? w : o.widest;
     }
-    for (uint32_t x = 0; x < g->n; x++) {
-        uint32_t a = g->up_first[x + 1] - g->up_first[x];
-        uint32_t b = g->down_first[x + 1] - g->down_first[x];
-        o.degree = a > o.degree ? a : o.degree;
-        o.degree = b > o.degree ? b : o.degree;
-    }
     o.keys = mem_alloc((o.widest + 1U) * sizeof *o.keys);
     o.scratch = mem_alloc((o.widest + 1U) * sizeof *o.scratch);
     o.tree = mem_alloc((4U * o.widest + 4U) * sizeof *o.tree);
+    o.ends = mem_alloc((g->n_links + 1U) * sizeof *o.ends);
+    o.sorted = mem_alloc((g->n_links + 1U) * sizeof *o.sorted);
     o.best = mem_alloc((g->n + 1U) * sizeof *o.best);
-    o.near = mem_alloc((2U * o.degree + 2U) * sizeof *o.near);
+    o.up_at = mem_alloc((g->n_links + 1U) * sizeof *o.up_at);
+    o.down_at = mem_alloc((g->n_links + 1U) * sizeof *o.down_at);
+    o.settled = mem_calloc(g->n + 1U, sizeof *o.settled);
+    o.seen = mem_calloc(g->n + 1U, sizeof *o.seen);
+    o.facts = mem_calloc(g->n_layers + 2U, sizeof *o.facts);
+    for (uint32_t l = 0; l < g->n_layers; l++) {
+        facts_of(&o, l)->version = facts_of(&o, l)->placed = 1;
+    }
     o.leaves_outer = mem_calloc(g->n_real + 1U, sizeof *o.leaves_outer);
     o.enters_outer = mem_calloc(g->n_real + 1U, sizeof *o.enters_outer);
     for (uint32_t i = 0; i < g->n_lines; i++) {
@@ -410,7 +611,13 @@ marey_status layered_order(layered *g)
     free(o.scratch);
     free(o.tree);
     free(o.best);
-    free(o.near);
+    free(o.ends);
+    free(o.sorted);
+    free(o.up_at);
+    free(o.down_at);
+    free(o.facts);
+    free(o.settled);
+    free(o.seen);
     free(o.leaves_outer);
     free(o.enters_outer);
     return is_cancelled(g->cancel) ? MAREY_CANCELLED : MAREY_OK;

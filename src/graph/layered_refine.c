@@ -19,10 +19,13 @@ typedef struct asked {
     float bend;
 } asked;
 
+enum { SETTLED_SINGLE = 1, SETTLED_GROUP = 2 };
+
 typedef struct refiner {
     layered *g;
     uint32_t *group;      /* [n] */
     uint32_t *first, *of; /* [n + 1], [n] vertices by group */
+    uint8_t *settled;     /* [n] SETTLED_*: neither it nor what is beside it has moved since its group had no wish to */
     asked *ask;           /* what links ask for */
     size_t n_ask, cap_ask;
 } refiner;
@@ -124,6 +127,22 @@ static int compare_asked(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void sort_asked(asked *a, size_t n)
+{
+    if (n > 32) {
+        qsort(a, n, sizeof *a, compare_asked);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        asked x = a[i];
+        size_t k = i;
+        for (; k > 0 && a[k - 1].by > x.by; k--) {
+            a[k] = a[k - 1];
+        }
+        a[k] = x;
+    }
+}
+
 static double gain(const refiner *r, float by)
 {
     double sum = 0;
@@ -132,6 +151,38 @@ static double gain(const refiner *r, float by)
         sum += (double)price(a->by, a->bend) - (double)price(a->by - by, a->bend);
     }
     return sum;
+}
+
+/* A vertex moves: it, and all whose wish or room depends on it, are looked at again. */
+static void unsettle(refiner *r, uint32_t x)
+{
+    const layered *g = r->g;
+    uint32_t layer = g->layer[x];
+    uint32_t at = g->layer_first[layer] + g->pos[x];
+    r->settled[x] = 0;
+    for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
+        r->settled[g->link_from[g->up_link[k]]] = 0;
+    }
+    for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
+        r->settled[g->link_to[k]] = 0;
+    }
+    if (g->pos[x] > 0) {
+        r->settled[g->order[at - 1]] = 0;
+    }
+    if (at + 1 < g->layer_first[layer + 1]) {
+        r->settled[g->order[at + 1]] = 0;
+    }
+}
+
+/* Whether a group was looked at, in this way, since anything changed; from now on it was. */
+static bool is_settled(refiner *r, uint32_t group, uint8_t how)
+{
+    bool all = true;
+    for (uint32_t k = r->first[group]; k < r->first[group + 1]; k++) {
+        all = all && (r->settled[r->of[k]] & how);
+        r->settled[r->of[k]] |= how;
+    }
+    return all;
 }
 
 static bool move_group(refiner *r, uint32_t group)
@@ -147,7 +198,7 @@ static bool move_group(refiner *r, uint32_t group)
     if (r->n_ask == 0) {
         return false;
     }
-    qsort(r->ask, r->n_ask, sizeof *r->ask, compare_asked);
+    sort_asked(r->ask, r->n_ask);
     float best = 0;
     double most = 0.5;
     const float wish[2] = {r->ask[(r->n_ask - 1) / 2].by, r->ask[r->n_ask / 2].by};
@@ -161,6 +212,7 @@ static bool move_group(refiner *r, uint32_t group)
     }
     for (uint32_t k = r->first[group]; k < r->first[group + 1] && most > 0.5; k++) {
         g->v[r->of[k]] += best;
+        unsettle(r, r->of[k]);
     }
     return most > 0.5;
 }
@@ -169,9 +221,10 @@ static bool pass(refiner *r, bool single)
 {
     bool moved = false;
     find_groups(r, single);
+    uint8_t how = single ? SETTLED_SINGLE : SETTLED_GROUP;
     for (uint32_t x = 0; x < r->g->n && !is_cancelled(r->g->cancel); x++) {
         uint32_t n = r->first[x + 1] - r->first[x];
-        if (n > 0) {
+        if (n > 0 && !is_settled(r, x, how)) {
             moved = move_group(r, x) || moved;
         }
     }
@@ -184,7 +237,8 @@ void layered_refine(layered *g)
     refiner r = {.g = g,
                  .group = mem_alloc((g->n + 1U) * sizeof(uint32_t)),
                  .first = mem_alloc((g->n + 2U) * sizeof(uint32_t)),
-                 .of = mem_alloc((g->n + 1U) * sizeof(uint32_t))};
+                 .of = mem_alloc((g->n + 1U) * sizeof(uint32_t)),
+                 .settled = mem_calloc(g->n + 1U, 1)};
     bool moved = true;
     for (int i = 0; i < passes && moved && !is_cancelled(g->cancel); i++) {
         moved = pass(&r, false);
@@ -200,5 +254,6 @@ void layered_refine(layered *g)
     free(r.group);
     free(r.first);
     free(r.of);
+    free(r.settled);
     free(r.ask);
 }

@@ -18,6 +18,12 @@ typedef struct arc {
     bool tree;
 } arc;
 
+/* An arc as one of its ends sees it. */
+typedef struct limb {
+    uint32_t other, arc;
+    bool is_tail; /* of the arc */
+} limb;
+
 /* An arc out of the tree: its slack is less by what the tree moved since, or more. */
 typedef struct border {
     int32_t key;
@@ -35,7 +41,8 @@ typedef struct simplex {
     arc *arcs;
     size_t cap;
     int32_t *rank, *net;    /* [n] net: weight out less weight in */
-    uint32_t *first, *at;   /* arcs of a vertex */
+    uint32_t *first;        /* [n + 1] */
+    limb *at;               /* arcs of a vertex, ascending */
     uint32_t *up, *up_arc;  /* [n] parent in the tree and the arc to it; GRAPH_NONE: root */
     uint32_t *child;        /* [n] first child; siblings are joined both ways */
     uint32_t *next, *before;
@@ -100,8 +107,9 @@ static void index_arcs(simplex *s)
         s->first[x + 1] += s->first[x];
     }
     for (uint32_t i = s->n_arcs; i-- > 0;) { /* filled from the end: no second array */
-        s->at[--s->first[s->arcs[i].from + 1]] = i;
-        s->at[--s->first[s->arcs[i].to + 1]] = i;
+        const arc *a = &s->arcs[i];
+        s->at[--s->first[a->from + 1]] = (limb){a->to, i, true};
+        s->at[--s->first[a->to + 1]] = (limb){a->from, i, false};
     }
     memmove(s->first, s->first + 1, s->n * sizeof *s->first);
     s->first[s->n] = 2 * s->n_arcs;
@@ -161,18 +169,17 @@ static uint32_t grow_tight(simplex *s, uint32_t from, uint32_t n, int32_t moved)
     for (uint32_t i = from; i < n; i++) {
         uint32_t x = s->order[i];
         for (uint32_t k = s->first[x]; k < s->first[x + 1]; k++) {
-            const arc *a = &s->arcs[s->at[k]];
-            uint32_t y = other_end(a, x);
-            if (s->in[y]) {
+            const limb *l = &s->at[k];
+            if (s->in[l->other]) {
                 continue;
             }
-            int32_t free = slack(s, a);
-            if (free == 0) {
-                take_in(s, s->at[k], y, &n);
-            } else if (a->from == x) {
-                heap_push(&s->ahead, (border){free + moved, s->at[k]});
+            int32_t room = slack(s, &s->arcs[l->arc]);
+            if (room == 0) {
+                take_in(s, l->arc, l->other, &n);
+            } else if (l->is_tail) {
+                heap_push(&s->ahead, (border){room + moved, l->arc});
             } else {
-                heap_push(&s->behind, (border){free - moved, s->at[k]});
+                heap_push(&s->behind, (border){room - moved, l->arc});
             }
         }
     }
@@ -306,12 +313,11 @@ static void read_tree(simplex *s)
         for (; i < n; i++) {
             uint32_t x = s->order[i];
             for (uint32_t k = s->first[x]; k < s->first[x + 1]; k++) {
-                const arc *a = &s->arcs[s->at[k]];
-                uint32_t y = other_end(a, x);
-                if (a->tree && !s->in[y]) {
-                    s->in[y] = 1;
-                    hang(s, y, x, s->at[k]);
-                    s->order[n++] = y;
+                const limb *l = &s->at[k];
+                if (s->arcs[l->arc].tree && !s->in[l->other]) {
+                    s->in[l->other] = 1;
+                    hang(s, l->other, x, l->arc);
+                    s->order[n++] = l->other;
                 }
             }
         }
@@ -390,24 +396,43 @@ static void rehang(simplex *s, uint32_t top, uint32_t enter)
     add_upwards(s, other_end(a, s->in[a->from] ? a->from : a->to), whole);
 }
 
-/* The first of the arcs that stop the marked subtree soonest; GRAPH_NONE: none does. */
-static uint32_t entering(const simplex *s, uint32_t n, bool forward, int32_t *least)
+/* The first of the arcs that stop the subtree soonest. */
+typedef struct stop {
+    uint32_t arc; /* GRAPH_NONE: none does */
+    int32_t room;
+} stop;
+
+/* Arcs of x to what is inside or not. `tail`: that start at x. */
+static void look_for_stop(const simplex *s, uint32_t x, bool tail, uint8_t inside, stop *best)
 {
-    uint32_t enter = GRAPH_NONE;
-    *least = INT32_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t x = s->order[i];
-        for (uint32_t k = s->first[x]; k < s->first[x + 1]; k++) {
-            const arc *a = &s->arcs[s->at[k]];
-            bool stops = forward ? a->from == x && !s->in[a->to] : a->to == x && !s->in[a->from];
-            int32_t room = stops ? slack(s, a) : INT32_MAX;
-            if (room < *least || (stops && room == *least && s->at[k] < enter)) {
-                *least = room;
-                enter = s->at[k];
-            }
+    int32_t rank = s->rank[x];
+    for (const limb *l = s->at + s->first[x]; l < s->at + s->first[x + 1]; l++) {
+        if (l->is_tail != tail || s->in[l->other] != inside) {
+            continue;
+        }
+        int32_t room = (tail ? s->rank[l->other] - rank : rank - s->rank[l->other]) - 1;
+        if (room < best->room || (room == best->room && l->arc < best->arc)) {
+            *best = (stop){l->arc, room};
         }
     }
-    return enter;
+}
+
+/* Of the smaller side. n: vertices of the marked subtree. */
+static stop entering(const simplex *s, uint32_t n, bool forward)
+{
+    stop best = {GRAPH_NONE, INT32_MAX};
+    if (n <= s->n / 2) {
+        for (uint32_t i = 0; i < n; i++) {
+            look_for_stop(s, s->order[i], forward, 0, &best);
+        }
+        return best;
+    }
+    for (uint32_t x = 0; x < s->n; x++) {
+        if (!s->in[x]) {
+            look_for_stop(s, x, !forward, 1, &best);
+        }
+    }
+    return best;
 }
 
 /* @return whether there was a pivot to make */
@@ -420,18 +445,18 @@ static bool pivot(simplex *s)
     arc *out = &s->arcs[s->up_arc[top]];
     bool forward = out->to == top; /* the subtree wants to move on, else back */
     uint32_t n = mark_subtree(s, top);
-    int32_t least;
-    uint32_t enter = entering(s, n, forward, &least);
-    if (enter != GRAPH_NONE) {
-        rehang(s, top, enter);
+    stop enter = entering(s, n, forward);
+    bool found = enter.arc != GRAPH_NONE;
+    if (found) {
+        rehang(s, top, enter.arc);
         out->tree = false;
-        s->arcs[enter].tree = true;
+        s->arcs[enter.arc].tree = true;
     }
     for (uint32_t i = 0; i < n; i++) {
-        s->rank[s->order[i]] += enter == GRAPH_NONE ? 0 : forward ? least : -least;
+        s->rank[s->order[i]] += !found ? 0 : forward ? enter.room : -enter.room;
         s->in[s->order[i]] = 0;
     }
-    return enter != GRAPH_NONE;
+    return found;
 }
 
 static void simplex_init(simplex *s, layered *g)
@@ -455,7 +480,7 @@ static void simplex_init(simplex *s, layered *g)
         s->rank[x] = (int32_t)g->layer[x];
     }
     make_arcs(s);
-    s->at = mem_alloc((2U * s->n_arcs + 1U) * sizeof(uint32_t));
+    s->at = mem_alloc((2U * s->n_arcs + 1U) * sizeof *s->at);
     index_arcs(s);
 }
 

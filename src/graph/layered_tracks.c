@@ -41,6 +41,9 @@ enum { POINT = 3 }; /* a crossing point on the page weighs as much as three pair
 static int32_t crossings(const wire *a, const wire *b, const float *ends)
 {
     int32_t n = 0;
+    if (a->hi + 3 < b->lo || b->hi + 3 < a->lo) { /* all ends of a wire lie on it */
+        return 0;
+    }
     for (uint32_t i = 0; i < a->n_after; i++) {
         float t = ends[a->after + i];
         if (within(t, b)) {
