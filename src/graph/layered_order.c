@@ -119,13 +119,6 @@ static layer_facts *facts_of(const orderer *o, uint32_t layer)
     return &o->facts[layer + 1];
 }
 
-/* To exchange x with what stands behind it may pay again. */
-static inline void unsettle(orderer *o, uint32_t x)
-{
-    o->settled[x] = 0;
-    facts_of(o, o->g->layer[x])->is_settled = false;
-}
-
 /* Places of the neighbours of a layer's vertices in the layer before, or in the next one: up to date. */
 static void look_beside(orderer *o, uint32_t layer, bool above)
 {
@@ -343,16 +336,15 @@ static int64_t gain_of(const orderer *o, uint32_t a, uint32_t b)
     return gain + (o->has_outer ? outer_gain(o, a, b) : 0);
 }
 
-/* A neighbour of one of two vertices that changed places i and i + 1: its ends at the one are at the other now. What
- * stands before it, or is itself, may gain by an exchange again. */
-static void tell_of_exchange(orderer *o, uint32_t w, uint32_t *at, uint32_t n, uint32_t i)
+/* Ends of a vertex at places i and i + 1 of a layer, ascending, once what stands there has changed places.
+ * @return whether they are others now */
+static bool exchange_ends(uint32_t *at, uint32_t n, uint32_t i)
 {
-    const layered *g = o->g;
-    uint32_t lo = 0;
-    if (n > 1 && o->seen[w] == o->exchanges) {
-        return;
+    if (n == 1) {
+        at[0] = at[0] == i ? i + 1 : i;
+        return true;
     }
-    o->seen[w] = o->exchanges;
+    uint32_t lo = 0;
     for (uint32_t hi = n; lo < hi;) {
         uint32_t mid = lo + (hi - lo) / 2;
         lo = at[mid] < i ? mid + 1 : lo;
@@ -367,31 +359,48 @@ static void tell_of_exchange(orderer *o, uint32_t w, uint32_t *at, uint32_t n, u
         end++;
     }
     if (mid - lo == end - mid) {
-        return;
+        return false;
     }
     for (uint32_t k = lo; k < end; k++) {
         at[k] = i + (k >= lo + (end - mid));
     }
-    unsettle(o, w);
-    if (g->pos[w] > 0) {
-        unsettle(o, g->order[g->layer_first[g->layer[w]] + g->pos[w] - 1]);
+    return true;
+}
+
+/* A neighbour, in the layer `beside`, of a vertex that changed places i and i + 1: to exchange it with those beside it
+ * may pay again. */
+static void tell_neighbour(orderer *o, uint32_t w, uint32_t *at, uint32_t n, uint32_t i, uint32_t beside)
+{
+    const layered *g = o->g;
+    if (n > 1 && o->seen[w] == o->exchanges) {
+        return;
+    }
+    o->seen[w] = o->exchanges;
+    if (exchange_ends(at, n, i)) {
+        o->settled[w] = 0;
+        facts_of(o, beside)->is_settled = false;
+        if (g->pos[w] > 0) {
+            o->settled[g->order[g->layer_first[beside] + g->pos[w] - 1]] = 0;
+        }
     }
 }
 
-static void tell_neighbours(orderer *o, uint32_t x, uint32_t i)
+static void tell_neighbours(orderer *o, uint32_t x, uint32_t i, uint32_t layer)
 {
     const layered *g = o->g;
     for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
         uint32_t w = g->link_from[g->up_link[k]];
-        tell_of_exchange(o, w, o->down_at + g->down_first[w], g->down_first[w + 1] - g->down_first[w], i);
+        uint32_t first = g->down_first[w];
+        tell_neighbour(o, w, o->down_at + first, g->down_first[w + 1] - first, i, layer - 1);
     }
     for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
         uint32_t w = g->link_to[k];
-        tell_of_exchange(o, w, o->up_at + g->up_first[w], g->up_first[w + 1] - g->up_first[w], i);
+        uint32_t first = g->up_first[w];
+        tell_neighbour(o, w, o->up_at + first, g->up_first[w + 1] - first, i, layer + 1);
     }
 }
 
-static void exchange_at(orderer *o, uint32_t *at, uint32_t i)
+static void exchange_at(orderer *o, uint32_t *at, uint32_t i, uint32_t layer)
 {
     uint32_t *pos = o->g->pos;
     uint32_t x = at[i];
@@ -400,13 +409,14 @@ static void exchange_at(orderer *o, uint32_t *at, uint32_t i)
     pos[at[i]] = i;
     pos[at[i + 1]] = i + 1;
     o->exchanges++;
-    tell_neighbours(o, at[i], i);
-    tell_neighbours(o, at[i + 1], i);
+    tell_neighbours(o, at[i], i, layer);
+    tell_neighbours(o, at[i + 1], i, layer);
     o->settled[at[i]] = 1; /* it paid the other way round */
-    unsettle(o, at[i + 1]);
+    o->settled[at[i + 1]] = 0;
     if (i > 0) {
-        unsettle(o, at[i - 1]);
+        o->settled[at[i - 1]] = 0;
     }
+    facts_of(o, layer)->is_settled = false;
 }
 
 static bool exchange_layer(orderer *o, uint32_t layer)
@@ -425,7 +435,7 @@ static bool exchange_layer(orderer *o, uint32_t layer)
         }
         o->settled[at[i]] = 1;
         if (gain_of(o, at[i], at[i + 1]) > 0) {
-            exchange_at(o, at, i);
+            exchange_at(o, at, i, layer);
             better = true;
         }
     }
