@@ -118,7 +118,7 @@ static void leave_out(lod_level *l, uint64_t col, uint64_t n_cols, uint64_t n_ev
     }
 }
 
-static void emit(const lod_block *b, unsigned level, uint64_t col, uint64_t n_cols, const uint8_t *cells,
+static void emit(const lod_block *b, unsigned level, uint64_t col, uint64_t n_cols, const tile_records *records,
                  uint64_t n_events)
 {
     pyramid *p = b->axis->owner;
@@ -126,7 +126,7 @@ static void emit(const lod_block *b, unsigned level, uint64_t col, uint64_t n_co
         return;
     }
     tile_key key = {b->axis->r, (uint8_t)level, p->params.group, b->index, col};
-    p->failed = p->params.emit(p->params.ctx, &key, n_cols, cells, n_events);
+    p->failed = p->params.emit(p->params.ctx, &key, n_cols, records, n_events);
 }
 
 static void finish_tile(lod_block *b, unsigned level, uint64_t col)
@@ -141,8 +141,7 @@ static void finish_tile(lod_block *b, unsigned level, uint64_t col)
     if (!is_top && is_few && next_dense_col(a, level, col, col + 1) != col) {
         leave_out(l, col, 1, l->n_events);
     } else {
-        lod_records_paint(a->r, l->records, l->n_records, a->owner->cells);
-        emit(b, level, col, 1, a->owner->cells, l->n_events);
+        emit(b, level, col, 1, &(tile_records){l->records, l->n_records}, l->n_events);
     }
     l->n_records = 0;
     l->n_events = 0;
@@ -177,8 +176,7 @@ static void emit_uniform(lod_block *b, unsigned level, uint64_t col, uint64_t n)
             leave_out(l, col, dense - col, 0);
         }
         if (dense < end) {
-            lod_records_paint(a->r, l->records, l->n_records, a->owner->cells);
-            emit(b, level, dense, 1, a->owner->cells, 0);
+            emit(b, level, dense, 1, &(tile_records){l->records, l->n_records}, 0);
         }
         col = dense + 1;
     }
@@ -277,6 +275,48 @@ void lod_block_to_col(lod_block *b, uint64_t col)
             close_levels(b, b->col, next);
             b->col = next;
         }
+    }
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void prepare_row(lod_block *b, unsigned row)
+{
+    const lod_axis *a = b->axis;
+    lod_row *r = &b->rows[row];
+    if (!r->cells) {
+        r->cells = mem_calloc(a->n_levels, a->cell_bytes);
+        r->until_ns = a->r == R_TRACK ? NULL : mem_calloc((size_t)a->n_sub * (1 + CLASS_COUNT), sizeof(int64_t));
+    }
+}
+
+/* Column by column, in each of them row by row. */
+void lod_block_add(lod_block *b, lod_slice *slices, size_t n)
+{
+    int64_t next_ns = INT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        prepare_row(b, slices[i].row);
+        next_ns = slices[i].at->start_ns < next_ns ? slices[i].at->start_ns : next_ns;
+    }
+    while (n > 0) {
+        uint64_t col = (uint64_t)next_ns >> col_shift(b->axis, 0);
+        int64_t end_ns = (int64_t)((col + 1) << col_shift(b->axis, 0));
+        if (!b->has_started || col > b->col) {
+            lod_block_to_col(b, col);
+        }
+        size_t kept = 0;
+        next_ns = INT64_MAX;
+        for (size_t i = 0; i < n; i++) {
+            lod_slice s = slices[i];
+            if (s.at->start_ns < end_ns) {
+                lod_row_add(b, s.row, &s, end_ns);
+            }
+            if (s.at < s.end) {
+                next_ns = s.at->start_ns < next_ns ? s.at->start_ns : next_ns;
+                slices[kept++] = s;
+            }
+        }
+        n = kept;
     }
 }
 

@@ -7,10 +7,17 @@
 
 void lod_cell_clear(const lod_axis *a, lod_cell *c, uint64_t bin)
 {
-    memset(c, 0, offsetof(lod_cell, class_ns));
-    memset(c->busy_ns, 0, a->n_sub * sizeof c->busy_ns[0]);
     c->bin = bin;
+    c->longest_ns = 0;
+    c->count = 0;
+    c->mask = 0;
+    c->severity = 0;
+    c->subs = 0;
     c->is_open = true;
+    c->busy_ns[0] = 0;
+    for (unsigned s = 1; s < a->n_sub; s++) {
+        c->busy_ns[s] = 0;
+    }
 }
 
 void lod_cell_merge(const lod_axis *a, lod_cell *into, const lod_cell *c, int64_t times)
@@ -38,25 +45,6 @@ void lod_cell_scale(const lod_axis *a, lod_cell *c, int64_t times)
     for (unsigned s = 0; s < a->n_sub; s++) {
         c->busy_ns[s] *= times;
     }
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-void lod_cell_add(lod_cell *c, const lod_active *e, int64_t lo_ns, int64_t hi_ns)
-{
-    int64_t end = e->end_ns < hi_ns ? e->end_ns : hi_ns;
-    int64_t busy = end - larger(e->busy_from_ns, lo_ns);
-    int64_t of_class = end - larger(e->class_from_ns, lo_ns);
-    int64_t before = c->mask >> e->klass & 1 ? c->class_ns[e->klass] : 0;
-    c->mask |= (uint16_t)(1U << e->klass);
-    c->subs |= (uint8_t)(1U << e->sub);
-    c->busy_ns[e->sub] += larger(busy, 0);
-    c->class_ns[e->klass] = before + larger(of_class, 0);
-    c->severity = c->severity > e->severity ? c->severity : e->severity;
-    c->longest_ns = larger(c->longest_ns, e->dur_ns);
 }
 
 /* ------------------------------------------------------------------ cells to bytes */
@@ -136,42 +124,56 @@ static uint8_t least_share(const lod_row *row, const lod_cell *c, double per_ns)
  * share)... */
 enum { RECORD_HEAD = 11 };
 
+/* One class on a track is all of its busy time. @return how many classes; (class, share)... at p */
+static inline unsigned record_classes(const lod_axis *a, const lod_cell *c, double per_ns, unsigned busy, uint8_t *p)
+{
+    if (a->r == R_TRACK && (c->mask & (c->mask - 1U)) == 0) {
+        p[0] = (uint8_t)__builtin_ctz(c->mask | 1U << CLASS_COUNT);
+        p[1] = (uint8_t)busy;
+        return c->mask != 0;
+    }
+    class_shares s;
+    classes_exact(a, c, per_ns, busy, &s);
+    for (unsigned i = 0; i < s.n; i++) {
+        p[2 * i] = s.klass[i];
+        p[2 * i + 1] = s.share[i];
+    }
+    return s.n;
+}
+
 void lod_cell_record(lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint64_t bin, uint64_t n_bins)
 {
     const lod_axis *a = b->axis;
     lod_level *l = &b->levels[level];
     VEC_RESERVE(l->records, l->cap_records, l->n_records + RECORD_HEAD + 2 * CLASS_COUNT);
     uint8_t *p = l->records + l->n_records;
-    uint64_t in_tile = bin & (TILE_BINS[a->r] - 1U);
-    int64_t busy_ns = 0;
-    for (unsigned s = 0; s < a->n_sub; s++) {
-        busy_ns += c->busy_ns[s];
-    }
+    uint64_t in_tile = bin & (((uint64_t)1 << a->tile_shift) - 1U);
     double per_ns = a->per_ns[level];
-    double per_row = a->r == R_EIGHT && b->rows[row].n_subs > 0 ? per_ns / b->rows[row].n_subs : per_ns;
-    class_shares s;
+    double per_row = per_ns;
+    int64_t busy_ns = c->busy_ns[0];
+    if (a->r == R_EIGHT) {
+        for (unsigned s = 1; s < LOD_SUBS; s++) {
+            busy_ns += c->busy_ns[s];
+        }
+        per_row = b->rows[row].n_subs > 0 ? per_ns / b->rows[row].n_subs : per_ns;
+    }
     unsigned busy = share_of(busy_ns, per_row, c->mask != 0);
-    classes_exact(a, c, per_row, busy, &s);
     p[0] = (uint8_t)in_tile;
     p[1] = (uint8_t)(in_tile >> 8);
     p[2] = (uint8_t)n_bins;
     p[3] = (uint8_t)(n_bins >> 8);
     p[4] = (uint8_t)row;
-    p[5] = (uint8_t)s.n;
+    p[5] = (uint8_t)record_classes(a, c, per_row, busy, p + RECORD_HEAD);
     p[6] = (uint8_t)busy;
     p[7] = lod_count_code(c->count);
     p[8] = c->severity;
     p[9] = lod_dur_code(c->longest_ns);
     p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, per_ns) : 0;
-    for (unsigned i = 0; i < s.n; i++) {
-        p[RECORD_HEAD + 2 * i] = s.klass[i];
-        p[RECORD_HEAD + 2 * i + 1] = s.share[i];
-    }
-    l->n_records += RECORD_HEAD + 2 * s.n;
+    l->n_records += RECORD_HEAD + 2U * p[5];
     l->n_events += c->count;
 }
 
-static void paint(uint8_t *cells, unsigned plane, size_t at, size_t n, uint8_t value)
+static inline void paint(uint8_t *cells, unsigned plane, size_t at, size_t n, uint8_t value)
 {
     uint8_t *p = cells + (size_t)plane * TILE_CELLS + at;
     if (n == 1) {
@@ -181,19 +183,29 @@ static void paint(uint8_t *cells, unsigned plane, size_t at, size_t n, uint8_t v
     }
 }
 
-void lod_records_paint(uint8_t r, const uint8_t *records, size_t n, uint8_t *cells)
+/* Only the bits of `mask`: all of them, or none. */
+static inline void paint_all(uint8_t r, const tile_records *records, uint8_t *cells, uint8_t mask)
 {
-    memset(cells, 0, (size_t)TILE_CELLS * LOD_PLANES);
-    for (size_t i = 0; i < n;) {
-        const uint8_t *p = records + i;
+    for (size_t i = 0; i < records->n;) {
+        const uint8_t *p = records->bytes + i;
         size_t at = (size_t)p[4] * TILE_BINS[r] + (size_t)(p[0] | p[1] << 8);
         size_t n_bins = (size_t)(p[2] | p[3] << 8);
         for (unsigned k = 0; k < p[5]; k++) {
-            paint(cells, p[RECORD_HEAD + 2 * k], at, n_bins, p[RECORD_HEAD + 2 * k + 1]);
+            paint(cells, p[RECORD_HEAD + 2 * k], at, n_bins, p[RECORD_HEAD + 2 * k + 1] & mask);
         }
-        for (unsigned k = 0; k < 5; k++) {
-            paint(cells, PLANE_BUSY + k, at, n_bins, p[6 + k]);
+        for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
+            paint(cells, PLANE_BUSY + k, at, n_bins, p[6 + k] & mask);
         }
         i += RECORD_HEAD + 2U * p[5];
     }
+}
+
+void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells)
+{
+    paint_all(r, records, cells, 0xff);
+}
+
+void pyramid_wipe(uint8_t r, const tile_records *records, uint8_t *cells)
+{
+    paint_all(r, records, cells, 0);
 }

@@ -62,11 +62,13 @@ uint8_t lod_dur_code(int64_t dur_ns)
     if (dur_ns <= 0) {
         return 0;
     }
-    unsigned code = 1U + 4U * log2_floor((uint64_t)dur_ns);
-    while (lod_dur_value((uint8_t)code) < dur_ns) {
-        code++;
+    unsigned e = log2_floor((uint64_t)dur_ns);
+    uint64_t v = (uint64_t)dur_ns;
+    unsigned quarter = 0; /* of the four values from 2^e on, how many are too small */
+    for (unsigned q = 0; q < 4; q++) {
+        quarter += EIGHTH_POWERS[2 * q] >> (63U - e) < v;
     }
-    return (uint8_t)code;
+    return (uint8_t)(1U + 4U * e + quarter);
 }
 
 int64_t lod_bin_ns(int64_t bin0_ns, unsigned level)

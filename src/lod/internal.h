@@ -16,7 +16,8 @@ enum {
     LOD_DENSITY_STEP = 4096, /* events between two marks of the density list */
     LOD_SPARSE_EVENTS = TILE_CELLS / 4,
     LOD_SPARSE_GROUP_EVENTS = 262144, /* reading the events must touch few blocks, whatever the tile's own share is */
-    LOD_MAX_SPARSE_RUNS = 256         /* per row block and level; neighbours are joined beyond it */
+    LOD_MAX_SPARSE_RUNS = 256,        /* per row block and level; neighbours are joined beyond it */
+    LOD_BATCH = 4096                  /* events that are sorted by row at a time */
 };
 
 /* Exact sums of one cell. `busy` has one element per sub-row (rank), so the size depends on the axis. */
@@ -38,6 +39,18 @@ typedef union lod_cell_room {
     int64_t room[sizeof(lod_cell) / sizeof(int64_t) + LOD_SUBS];
 } lod_cell_room;
 
+/* An event on its way into the rows of one axis, its end cut at the run's. */
+typedef struct lod_event {
+    int64_t start_ns, end_ns, dur_ns;
+    uint8_t klass, sub, severity;
+} lod_event;
+
+/* The events of one row in a batch, ascending. */
+typedef struct lod_slice {
+    uint32_t row;
+    const lod_event *at, *end;
+} lod_slice;
+
 /* An event that runs on behind the open cell. What it adds to the unions begins later than the event where others
  * cover. */
 typedef struct lod_active {
@@ -54,7 +67,7 @@ typedef struct lod_row {
     uint64_t bin; /* of the open cell, or the next one to be opened */
     lod_active *active;
     size_t n_active, cap_active;
-    int64_t *until_ns;    /* [n_sub][1 + CLASS_COUNT]: end of the union so far, of all and of each class */
+    int64_t *until_ns; /* [n_sub][1 + CLASS_COUNT]: end of the union so far, of all and of each class; R_TRACK: none */
     unsigned char *cells; /* [n_levels] cells of axis->cell_bytes */
     uint8_t n_subs;       /* sub-rows that exist */
 } lod_row;
@@ -97,6 +110,11 @@ struct lod_axis {
     double per_ns[LOD_MAX_LEVELS]; /* 255 / bin */
     lod_block **blocks;
     size_t n_blocks, cap_blocks;
+    /* The batch at hand, sorted by row. */
+    lod_event *sorted;  /* LOD_BATCH */
+    uint32_t *row_n;    /* by row: its events, then where the next of them goes; 0 between batches */
+    uint32_t *row_list; /* rows with events */
+    size_t cap_rows, n_row_list, cap_row_list;
 };
 
 struct pyramid {
@@ -106,7 +124,6 @@ struct pyramid {
     uint64_t n_events;
     int64_t *marks; /* start of every LOD_DENSITY_STEP-th event */
     size_t n_marks, cap_marks;
-    uint8_t *cells; /* one dense tile */
     marey_status failed;
 };
 
@@ -119,14 +136,12 @@ static inline lod_cell *lod_cell_at(const lod_axis *a, const lod_row *row, unsig
 void lod_cell_clear(const lod_axis *a, lod_cell *c, uint64_t bin);
 void lod_cell_merge(const lod_axis *a, lod_cell *into, const lod_cell *c, int64_t times);
 void lod_cell_scale(const lod_axis *a, lod_cell *c, int64_t times);
-void lod_cell_add(lod_cell *c, const lod_active *e, int64_t lo_ns, int64_t hi_ns);
 /** Append the quantised cell as `n_bins` equal cells to the level's records. */
 void lod_cell_record(lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint64_t bin, uint64_t n_bins);
-/** Paint the records into TILE_CELLS * LOD_PLANES bytes. */
-void lod_records_paint(uint8_t r, const uint8_t *records, size_t n, uint8_t *cells);
 
 /* row.c */
-void lod_row_add(lod_block *b, unsigned row, int64_t start_ns, int64_t end_ns, const lod_active *e);
+/** Add the slice's events that start before `end_ns`, which lies in the block's current column or is its end. */
+void lod_row_add(lod_block *b, unsigned row, lod_slice *s, int64_t end_ns);
 void lod_row_advance(lod_block *b, unsigned row, uint64_t bin);
 void lod_row_close(lod_block *b, unsigned row, unsigned level);
 /** The n cells from `bin` at `level`, each worth `c`, are recorded: hand them to the levels above. Changes `c`. */
@@ -140,6 +155,8 @@ int64_t lod_row_change_ns(const lod_axis *a, const lod_row *row, uint64_t bin);
 lod_block *lod_block_create(lod_axis *a, uint32_t index);
 void lod_block_destroy(lod_block *b);
 void lod_block_to_col(lod_block *b, uint64_t col);
+/** Add the events of `n` rows of the block. The slices are used up. */
+void lod_block_add(lod_block *b, lod_slice *slices, size_t n);
 void lod_block_finish(lod_block *b);
 
 #endif

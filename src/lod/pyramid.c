@@ -2,6 +2,7 @@
 #include "lod/pyramid.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "lod/internal.h"
@@ -49,7 +50,6 @@ marey_status pyramid_create(pyramid **out, const pyramid_params *params)
             return MAREY_ARG;
         }
     }
-    p->cells = mem_alloc((size_t)TILE_CELLS * LOD_PLANES);
     *out = p;
     return MAREY_OK;
 }
@@ -68,9 +68,11 @@ void pyramid_destroy(pyramid **pp)
             }
         }
         free(a->blocks);
+        free(a->sorted);
+        free(a->row_n);
+        free(a->row_list);
     }
     free(p->marks);
-    free(p->cells);
     free(p);
     *pp = NULL;
 }
@@ -87,38 +89,140 @@ static lod_block *block_of(lod_axis *a, uint32_t row)
     return a->blocks[index];
 }
 
-static void add_to_axis(lod_axis *a, uint32_t row, int64_t start_ns, int64_t end_ns, const lod_active *e)
+/* ------------------------------------------------------------------ batches */
+
+static void meet_row(lod_axis *a, uint32_t row)
 {
-    lod_block *b = block_of(a, row);
-    unsigned i = row % TILE_ROWS[a->r];
-    if (!b->rows[i].cells) {
-        b->rows[i].cells = mem_calloc(a->n_levels, a->cell_bytes);
-        b->rows[i].until_ns = mem_calloc((size_t)a->n_sub * (1 + CLASS_COUNT), sizeof(int64_t));
+    if (row >= a->cap_rows) {
+        size_t before = a->cap_rows;
+        VEC_RESERVE(a->row_n, a->cap_rows, (size_t)row + 1);
+        memset(a->row_n + before, 0, (a->cap_rows - before) * sizeof *a->row_n);
     }
-    uint64_t col = (uint64_t)start_ns >> (a->shift + a->tile_shift);
-    if (!b->has_started || col > b->col) {
-        lod_block_to_col(b, col);
-    }
-    lod_row_add(b, i, start_ns, end_ns, e);
+    VEC_PUSH(a->row_list, a->n_row_list, a->cap_row_list, row);
 }
 
-marey_status pyramid_add(pyramid *p, uint32_t track_row, int rank, int64_t start_ns, int64_t dur_ns, trace_class klass,
-                         uint8_t severity)
+static inline void count_in_row(lod_axis *a, uint32_t row)
 {
-    if (start_ns < 0 || dur_ns < 0 || (unsigned)klass >= CLASS_COUNT || rank >= (int)p->params.n_ranks) {
-        return MAREY_ARG;
+    if (row >= a->cap_rows || a->row_n[row] == 0) {
+        meet_row(a, row);
     }
-    if (p->n_events++ % LOD_DENSITY_STEP == 0) {
-        VEC_PUSH(p->marks, p->n_marks, p->cap_marks, start_ns);
+    a->row_n[row]++;
+}
+
+static int compare_rows(const void *pa, const void *pb)
+{
+    const uint32_t *a = pa;
+    const uint32_t *b = pb;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* The rows of the batch ascend, and each gets its part of `sorted`. */
+static void place_rows(lod_axis *a)
+{
+    uint32_t at = 0;
+    if (a->n_row_list == 0) {
+        return;
     }
-    int64_t start = start_ns < p->limit_ns ? start_ns : p->limit_ns;
-    int64_t end = dur_ns < p->limit_ns - start ? start + dur_ns : p->limit_ns;
-    lod_active e = {.dur_ns = dur_ns, .klass = (uint8_t)klass, .severity = severity & EVENT_SEVERITY};
-    add_to_axis(&p->axes[R_TRACK], track_row, start, end, &e);
-    if (rank >= 0) {
-        add_to_axis(&p->axes[R_RANK], (uint32_t)rank, start, end, &e);
-        e.sub = (uint8_t)((unsigned)rank % LOD_SUBS);
-        add_to_axis(&p->axes[R_EIGHT], (uint32_t)rank / LOD_SUBS, start, end, &e);
+    if (!a->sorted) {
+        a->sorted = mem_alloc(LOD_BATCH * sizeof *a->sorted);
+    }
+    qsort(a->row_list, a->n_row_list, sizeof *a->row_list, compare_rows);
+    for (size_t i = 0; i < a->n_row_list; i++) {
+        uint32_t n = a->row_n[a->row_list[i]];
+        a->row_n[a->row_list[i]] = at;
+        at += n;
+    }
+}
+
+static void add_sorted(lod_axis *a)
+{
+    lod_slice slices[64]; /* of one block */
+    const lod_event *at = a->sorted;
+    for (size_t i = 0; i < a->n_row_list;) {
+        uint32_t index = a->row_list[i] / TILE_ROWS[a->r];
+        lod_block *b = block_of(a, a->row_list[i]);
+        size_t n = 0;
+        for (; i < a->n_row_list && a->row_list[i] / TILE_ROWS[a->r] == index; i++) {
+            uint32_t row = a->row_list[i];
+            slices[n++] = (lod_slice){row % TILE_ROWS[a->r], at, a->sorted + a->row_n[row]};
+            at = a->sorted + a->row_n[row];
+            a->row_n[row] = 0;
+        }
+        lod_block_add(b, slices, n);
+    }
+    a->n_row_list = 0;
+}
+
+static inline const pyramid_event *event_at(const pyramid_event *events, size_t i, size_t stride)
+{
+    return (const pyramid_event *)(const void *)((const char *)events + i * stride);
+}
+
+static bool is_in_range(const pyramid *p, const pyramid_event *e)
+{
+    return e->start_ns >= 0 && e->dur_ns >= 0 && e->klass < CLASS_COUNT && e->rank < (int)p->params.n_ranks;
+}
+
+/* Counts the events of the batch by row. @return how many are in range */
+static size_t count_rows(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i++) {
+        const pyramid_event *e = event_at(events, i, stride);
+        if (!is_in_range(p, e)) {
+            return i;
+        }
+        if (p->n_events++ % LOD_DENSITY_STEP == 0) {
+            VEC_PUSH(p->marks, p->n_marks, p->cap_marks, e->start_ns);
+        }
+        count_in_row(&p->axes[R_TRACK], e->track_row);
+        if (e->rank >= 0) {
+            count_in_row(&p->axes[R_RANK], (uint32_t)e->rank);
+            count_in_row(&p->axes[R_EIGHT], (uint32_t)e->rank / LOD_SUBS);
+        }
+    }
+    return n;
+}
+
+static void add_batch(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
+{
+    for (unsigned r = 0; r < LOD_R; r++) {
+        place_rows(&p->axes[r]);
+    }
+    lod_event *const tracks = p->axes[R_TRACK].sorted;
+    lod_event *const ranks = p->axes[R_RANK].sorted;
+    lod_event *const eights = p->axes[R_EIGHT].sorted;
+    uint32_t *const track_at = p->axes[R_TRACK].row_n;
+    uint32_t *const rank_at = p->axes[R_RANK].row_n;
+    uint32_t *const eight_at = p->axes[R_EIGHT].row_n;
+    const int64_t limit = p->limit_ns;
+    for (size_t i = 0; i < n; i++) {
+        const pyramid_event *in = event_at(events, i, stride);
+        int64_t start = in->start_ns < limit ? in->start_ns : limit;
+        int64_t end = in->dur_ns < limit - start ? start + in->dur_ns : limit;
+        lod_event e = {start, end, in->dur_ns, in->klass, 0, in->severity & EVENT_SEVERITY};
+        int rank = in->rank;
+        tracks[track_at[in->track_row]++] = e;
+        if (rank >= 0) {
+            ranks[rank_at[rank]++] = e;
+            e.sub = (uint8_t)((unsigned)rank % LOD_SUBS);
+            eights[eight_at[(unsigned)rank / LOD_SUBS]++] = e;
+        }
+    }
+    for (unsigned r = 0; r < LOD_R; r++) {
+        add_sorted(&p->axes[r]);
+    }
+}
+
+marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i += LOD_BATCH) {
+        size_t batch = n - i < LOD_BATCH ? n - i : LOD_BATCH;
+        const pyramid_event *first = event_at(events, i, stride);
+        size_t n_good = count_rows(p, first, batch, stride);
+        add_batch(p, first, n_good, stride);
+        if (n_good < batch) {
+            return MAREY_ARG;
+        }
     }
     return p->failed;
 }

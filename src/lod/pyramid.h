@@ -58,11 +58,22 @@ typedef struct tile_key {
     uint64_t col;       /* start time / (bin * TILE_BINS[r]) */
 } tile_key;
 
-/* What the build hands over. `cells` not NULL: one finished tile of TILE_CELLS * LOD_PLANES bytes, valid during the
- * call, n_cols is 1. `cells` NULL: the tiles of n_cols columns from key->col are not worth storing, because reading the
- * few events is cheaper. `n_events`: events starting in it. */
-typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, uint64_t n_cols, const uint8_t *cells,
+/* A finished tile in short: its cells as `n` bytes of records, which pyramid_paint() makes cells of. */
+typedef struct tile_records {
+    const uint8_t *bytes;
+    size_t n;
+} tile_records;
+
+/* What the build hands over. `records` not NULL: one finished tile, valid during the call, n_cols is 1. `records` NULL:
+ * the tiles of n_cols columns from key->col are not worth storing, because reading the few events is cheaper.
+ * `n_events`: events starting in it. */
+typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
                                      uint64_t n_events);
+
+/** The cells of a tile of row level `r`: into TILE_CELLS * LOD_PLANES bytes that are all zero before. */
+void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells);
+/** Those that pyramid_paint() set are zero again. */
+void pyramid_wipe(uint8_t r, const tile_records *records, uint8_t *cells);
 
 typedef struct pyramid_params {
     uint32_t group;
@@ -76,19 +87,27 @@ typedef struct pyramid_params {
 
 typedef struct pyramid pyramid;
 
-/** Bins for a group from its density: about 4 events per busy rank-bin (study, section 5), and 16 where the group has so
- * few ranks that tiles of narrower bins are not worth storing. All powers of two. */
+/** Bins for a group from its density: about 4 events per busy rank-bin (study, section 5), and 16 where the group has
+ * so few ranks that tiles of narrower bins are not worth storing. All powers of two. */
 void pyramid_choose_bins(uint64_t n_events, int64_t busy_rank_ns, uint32_t n_ranks, int64_t bin0_ns[LOD_R]);
 
 marey_status pyramid_create(pyramid **out, const pyramid_params *params);
 void pyramid_destroy(pyramid **p);
+typedef struct pyramid_event {
+    int64_t start_ns, dur_ns;
+    uint32_t track_row; /* row of R_TRACK */
+    int16_t rank;       /* 0..n_ranks-1 when the event counts for the rank levels, else -1 */
+    uint8_t klass;      /* trace_class */
+    uint8_t severity;
+} pyramid_event;
+
 /**
- * Add one event. Events come in ascending order of start; on one track they do not overlap.
- * @param track_row  row of R_TRACK
- * @param rank       0..n_ranks-1 when the event counts for the rank levels, else -1
+ * Add `n` events that lie `stride` bytes apart. They come in ascending order of start, within a call and from one to
+ * the next; on one track they do not overlap. What the pyramid holds does not depend on how they are shared among
+ * calls.
+ * @return MAREY_ARG when one is out of range; none from there on was added then
  */
-marey_status pyramid_add(pyramid *p, uint32_t track_row, int rank, int64_t start_ns, int64_t dur_ns, trace_class klass,
-                         uint8_t severity);
+marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size_t stride);
 /** Emit what is open. *n_levels[r]: levels of the row level, 0 where it has no events. The top level covers the run in
  * one column and is always stored; below it every tile with an event is emitted, stored or left out. */
 marey_status pyramid_finish(pyramid *p, uint32_t n_levels[LOD_R]);

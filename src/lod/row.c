@@ -131,12 +131,35 @@ int64_t lod_row_change_ns(const lod_axis *a, const lod_row *row, uint64_t bin)
     return first;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline void add_to_cell(lod_cell *c, unsigned klass, unsigned sub, int64_t busy_ns, int64_t class_ns)
+{
+    int64_t before = c->mask >> klass & 1 ? c->class_ns[klass] : 0;
+    c->mask |= (uint16_t)(1U << klass);
+    c->subs |= (uint8_t)(1U << sub);
+    c->busy_ns[sub] += larger(busy_ns, 0);
+    c->class_ns[klass] = before + larger(class_ns, 0);
+}
+
+/* What an event adds to the cell from `lo_ns` to `hi_ns`. */
+static void add_running(lod_cell *c, const lod_active *e, int64_t lo_ns, int64_t hi_ns)
+{
+    int64_t end = e->end_ns < hi_ns ? e->end_ns : hi_ns;
+    add_to_cell(c, e->klass, e->sub, end - larger(e->busy_from_ns, lo_ns), end - larger(e->class_from_ns, lo_ns));
+    c->severity = c->severity > e->severity ? c->severity : e->severity;
+    c->longest_ns = larger(c->longest_ns, e->dur_ns);
+}
+
 void lod_row_uniform(lod_block *b, unsigned row, uint64_t bin, lod_cell *c)
 {
     const lod_row *r = &b->rows[row];
     lod_cell_clear(b->axis, c, bin);
     for (size_t i = 0; i < r->n_active; i++) {
-        lod_cell_add(c, &r->active[i], bin_start(b->axis, bin), bin_start(b->axis, bin + 1));
+        add_running(c, &r->active[i], bin_start(b->axis, bin), bin_start(b->axis, bin + 1));
     }
 }
 
@@ -146,7 +169,7 @@ static void open_with_running(lod_block *b, unsigned row, uint64_t bin)
     lod_cell *c = open_cell(b, row, 0, bin);
     int64_t end_ns = bin_start(b->axis, bin + 1);
     for (size_t i = 0; i < r->n_active; i++) {
-        lod_cell_add(c, &r->active[i], bin_start(b->axis, bin), end_ns);
+        add_running(c, &r->active[i], bin_start(b->axis, bin), end_ns);
     }
     drop_ended(b, row, end_ns);
 }
@@ -197,30 +220,60 @@ static void push_active(lod_row *r, const lod_active *e)
     r->active[r->n_active++] = *e;
 }
 
-void lod_row_add(lod_block *b, unsigned row, int64_t start_ns, int64_t end_ns, const lod_active *event)
+/* The cell of `bin`, which is the open one or comes after it. */
+static void open_at(lod_block *b, unsigned row, uint64_t bin)
 {
-    const lod_axis *a = b->axis;
-    lod_row *r = &b->rows[row];
-    uint64_t bin = (uint64_t)start_ns >> a->shift;
     lod_row_advance(b, row, bin);
-    lod_cell *c = lod_cell_at(a, r, 0);
-    if (!c->is_open) {
-        drop_ended(b, row, bin_start(a, bin));
+    if (!lod_cell_at(b->axis, &b->rows[row], 0)->is_open) {
+        drop_ended(b, row, bin_start(b->axis, bin));
         open_with_running(b, row, bin);
     }
-    lod_active e = *event;
-    int64_t *until = r->until_ns + (size_t)e.sub * (1 + CLASS_COUNT);
-    int64_t *class_until = until + 1 + e.klass;
-    e.end_ns = end_ns;
-    e.busy_from_ns = start_ns > *until ? start_ns : *until;
-    e.class_from_ns = start_ns > *class_until ? start_ns : *class_until;
-    *until = end_ns > *until ? end_ns : *until;
-    *class_until = end_ns > *class_until ? end_ns : *class_until;
-    int64_t cell_end = bin_start(a, bin + 1);
-    lod_cell_add(c, &e, bin_start(a, bin), cell_end);
-    c->count++;
-    if (end_ns > cell_end) {
-        push_active(r, &e);
-        b->active_rows |= (uint64_t)1 << row;
+}
+
+/* Where the event begins to add to the unions, which reach to its end then. */
+static inline void join_unions(int64_t *unions, const lod_event *e, int64_t *busy_from, int64_t *class_from)
+{
+    int64_t *until = unions + (size_t)e->sub * (1 + CLASS_COUNT);
+    int64_t *class_until = until + 1 + e->klass;
+    *busy_from = larger(e->start_ns, *until);
+    *class_from = larger(e->start_ns, *class_until);
+    *until = larger(e->end_ns, *until);
+    *class_until = larger(e->end_ns, *class_until);
+}
+
+/* Most events begin and end in the open cell: that is all that happens to them here. */
+void lod_row_add(lod_block *b, unsigned row, lod_slice *s, int64_t end_ns)
+{
+    lod_row *r = &b->rows[row];
+    lod_cell *c = lod_cell_at(b->axis, r, 0);
+    int64_t *unions = r->until_ns; /* on a track nothing overlaps */
+    const unsigned shift = b->axis->shift;
+    const lod_event *end = s->end;
+    const lod_event *e = s->at;
+    int64_t cell_end_ns = 0; /* no cell yet */
+    for (; e < end && e->start_ns < end_ns; e++) {
+        if (e->start_ns >= cell_end_ns) {
+            uint64_t bin = (uint64_t)e->start_ns >> shift;
+            if (bin != r->bin || !c->is_open) {
+                open_at(b, row, bin);
+            }
+            cell_end_ns = (int64_t)((bin + 1) << shift);
+        }
+        int64_t busy_from = e->start_ns;
+        int64_t class_from = e->start_ns;
+        if (unions) {
+            join_unions(unions, e, &busy_from, &class_from);
+        }
+        int64_t to = e->end_ns < cell_end_ns ? e->end_ns : cell_end_ns;
+        add_to_cell(c, e->klass, e->sub, to - busy_from, to - class_from);
+        c->severity = c->severity > e->severity ? c->severity : e->severity;
+        c->longest_ns = larger(c->longest_ns, e->dur_ns);
+        c->count++;
+        if (e->end_ns > cell_end_ns) {
+            lod_active runs = {e->end_ns, busy_from, class_from, e->dur_ns, e->klass, e->sub, e->severity};
+            push_active(r, &runs);
+            b->active_rows |= (uint64_t)1 << row;
+        }
     }
+    s->at = e;
 }

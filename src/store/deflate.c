@@ -44,7 +44,8 @@ typedef struct sequence {
 } sequence;
 
 struct deflater {
-    uint32_t heads[1 << HASH_BITS]; /* `base` + position of the latest bytes of a hash; below `base`: of another input */
+    uint32_t
+        heads[1 << HASH_BITS]; /* `base` + position of the latest bytes of a hash; below `base`: of another input */
     uint32_t base;
     sequence sequences[BLOCK_SEQUENCES];
     size_t n_sequences, n_tokens; /* of the block */

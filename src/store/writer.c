@@ -209,6 +209,7 @@ static void free_benches(bench *b)
         codec_deinit(&b->codec);
         args_encoder_destroy(&b->args);
         strbuf_deinit(&b->stream);
+        free(b->cells);
         free(b);
         b = next;
     }
@@ -227,7 +228,6 @@ void store_writer_destroy(store_writer **ww)
     }
     free_benches(w->benches);
     free_spares(&w->spare_blocks);
-    free_spares(&w->spare_tiles);
     out_deinit(w);
     for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0]; i++) {
         free(w->rooms[i].bytes);

@@ -63,6 +63,7 @@ typedef struct bench {
     codec codec;
     args_encoder *args;
     strbuf stream;
+    uint8_t *cells; /* of a tile; zeros between jobs */
 } bench;
 
 /* Memory for argument texts: megabytes per block, too dear to get anew each time. */
@@ -94,7 +95,7 @@ struct store_writer {
     unsigned n_jobs, max_jobs;
     bench *benches;
     text_room rooms[4]; /* freed by jobs, taken by groups */
-    spares spare_blocks, spare_tiles;
+    spares spare_blocks;
     marey_status failed;
     diag diag; /* messages of jobs */
     out_group *groups;

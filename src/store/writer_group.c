@@ -7,13 +7,12 @@
 
 /* An event that waits for its block, in order of arrival. */
 typedef struct pending {
-    int64_t start_ns, dur_ns;
-    uint32_t track_row, name, instance;
-    uint32_t args_len;
+    pyramid_event e;
+    uint32_t name, instance;
     uint64_t args_at;
     uint64_t tag;
-    int16_t rank_row;
-    uint8_t klass, flags;
+    uint32_t args_len;
+    uint8_t flags;
 } pending;
 
 /* The events of a closed block on their way into the pyramid. */
@@ -156,47 +155,52 @@ typedef struct tile_job {
     size_t tile;
     uint8_t r;
     uint64_t index;
-    uint8_t cells[TILE_CELLS * LOD_PLANES];
+    tile_records records; /* the bytes follow */
+    uint8_t bytes[];
 } tile_job;
 
 static void run_tile(void *ctx)
 {
+    enum { CELLS_BYTES = TILE_CELLS * LOD_PLANES };
     tile_job *j = ctx;
     store_writer *w = j->w;
     bench *b = bench_take(w);
     chunk_hint hint;
+    if (!b->cells) {
+        b->cells = mem_calloc(1, CELLS_BYTES);
+    }
+    pyramid_paint(j->r, &j->records, b->cells);
     marey_status status =
-        out_chunk(w, (schema_id)(S_CELLS_TRACK + j->r), &b->codec, j->index, j->cells, sizeof j->cells, &hint);
+        out_chunk(w, (schema_id)(S_CELLS_TRACK + j->r), &b->codec, j->index, b->cells, CELLS_BYTES, &hint);
+    pyramid_wipe(j->r, &j->records, b->cells);
     if (status == MAREY_OK) {
         (void)pthread_mutex_lock(&w->lock);
         w->tiles[j->tile].hint = hint;
         (void)pthread_mutex_unlock(&w->lock);
     }
     bench_give(w, b);
-    spare_give(w, &w->spare_tiles, j);
+    free(j);
     writer_job_done(w);
 }
 
-static marey_status take_tile(void *ctx, const tile_key *key, uint64_t n_cols, const uint8_t *cells, uint64_t n_events)
+static marey_status take_tile(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
+                              uint64_t n_events)
 {
     store_group *g = ctx;
     store_writer *w = g->w;
-    out_tile t = {.key = *key, .n_cols = cells ? 0 : n_cols, .n_events = n_events};
+    out_tile t = {.key = *key, .n_cols = records ? 0 : n_cols, .n_events = n_events};
     (void)pthread_mutex_lock(&w->lock);
-    if (cells) {
+    if (records) {
         t.index = w->n_cells[key->r]++;
     }
     size_t tile = w->n_tiles;
     VEC_PUSH(w->tiles, w->n_tiles, w->cap_tiles, t);
     marey_status status = w->failed;
     (void)pthread_mutex_unlock(&w->lock);
-    if (cells && status == MAREY_OK) {
-        tile_job *j = spare_take(w, &w->spare_tiles, sizeof *j);
-        j->w = w;
-        j->tile = tile;
-        j->r = key->r;
-        j->index = t.index;
-        memcpy(j->cells, cells, sizeof j->cells);
+    if (records && status == MAREY_OK) {
+        tile_job *j = mem_alloc(sizeof *j + records->n);
+        *j = (tile_job){.w = w, .tile = tile, .r = key->r, .index = t.index, .records = {j->bytes, records->n}};
+        memcpy(j->bytes, records->bytes, records->n);
         writer_run(w, run_tile, j);
     }
     return status;
@@ -258,13 +262,7 @@ static void group_free(store_group *g)
 
 static marey_status add_to_pyramid(store_group *g, const pending *events, uint32_t n)
 {
-    marey_status status = MAREY_OK;
-    for (uint32_t i = 0; i < n && status == MAREY_OK; i++) {
-        const pending *e = &events[i];
-        status = pyramid_add(g->lod, e->track_row, e->rank_row, e->start_ns, e->dur_ns, (trace_class)e->klass,
-                             e->flags & EVENT_SEVERITY);
-    }
-    return status;
+    return pyramid_add(g->lod, &events->e, n, sizeof *events);
 }
 
 /* All batches that wait; one thread at a time. */
@@ -365,7 +363,7 @@ static uint32_t place_tracks(store_group *g)
     uint64_t *order = mem_alloc((g->n ? g->n : 1) * sizeof *order);
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n; i++) {
-        uint32_t row = g->events[i].track_row;
+        uint32_t row = g->events[i].e.track_row;
         if (g->tracks[row].n++ == 0) {
             order[n++] = (uint64_t)g->tracks[row].track << 32 | row;
         }
@@ -414,28 +412,29 @@ static void note_long(store_writer *w, uint64_t row, int64_t dur_ns)
 static void fill_columns(store_group *g, block_job *j)
 {
     for (uint32_t i = 0; i < g->n; i++) {
-        const pending *e = &g->events[i];
+        const pending *p = &g->events[i];
+        const pyramid_event *e = &p->e;
         group_track *t = &g->tracks[e->track_row];
         uint32_t at = t->at++;
         uint64_t row = (uint64_t)j->block * BLOCK_EVENTS + at;
         bool is_long = e->dur_ns >= UINT32_MAX;
         j->start_ns[at] = e->start_ns;
         j->dur_ns[at] = is_long ? UINT32_MAX : (uint32_t)e->dur_ns;
-        j->name[at] = e->name;
+        j->name[at] = p->name;
         j->klass[at] = e->klass;
-        j->flags[at] = e->flags;
-        j->instance[at] = e->instance;
+        j->flags[at] = p->flags;
+        j->instance[at] = p->instance;
         if (j->args.bytes) {
-            j->args_at[at] = e->args_at;
-            j->args_len[at] = e->args_len;
+            j->args_at[at] = p->args_at;
+            j->args_len[at] = p->args_len;
         }
         if (is_long) {
             note_long(g->w, row, e->dur_ns);
         }
-        if (e->tag != 0 && g->w->options.on_row) {
-            g->w->options.on_row(g->w->options.on_row_ctx, e->tag, row);
+        if (p->tag != 0 && g->w->options.on_row) {
+            g->w->options.on_row(g->w->options.on_row_ctx, p->tag, row);
         }
-        t->last = (store_carry){t->track, e->name, e->start_ns, e->dur_ns, row, e->instance, e->klass, e->flags};
+        t->last = (store_carry){t->track, p->name, e->start_ns, e->dur_ns, row, p->instance, e->klass, p->flags};
         t->carry = NO_ID;
     }
 }
@@ -556,14 +555,15 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
     bool is_full = g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT;
     marey_status status = is_full ? flush(g, e->start_ns) : MAREY_OK;
     pending *p = &g->events[g->n++];
-    *p = (pending){.start_ns = e->start_ns,
-                   .dur_ns = e->dur_ns,
-                   .track_row = track_row,
+    *p = (pending){.e = {.start_ns = e->start_ns,
+                         .dur_ns = e->dur_ns,
+                         .track_row = track_row,
+                         .rank = g->params.kind == GROUP_EVENTS ? (int16_t)e->rank_row : -1,
+                         .klass = e->klass,
+                         .severity = e->flags & EVENT_SEVERITY},
                    .name = e->name,
                    .instance = e->instance,
                    .tag = e->tag,
-                   .rank_row = g->params.kind == GROUP_EVENTS ? (int16_t)e->rank_row : -1,
-                   .klass = e->klass,
                    .flags = e->flags};
     keep_args(g, e, p);
     t->pending_end_ns = e->start_ns + e->dur_ns;

@@ -24,6 +24,7 @@ typedef struct ev {
     uint32_t track;
     int rank;
     uint8_t klass, severity;
+    pyramid_event in;
 } ev;
 
 typedef struct stored {
@@ -71,7 +72,7 @@ static void make_events(world *w)
     for (uint32_t t = 0; t < w->s.n_tracks; t++) {
         int64_t now = (int64_t)prng_below(&g, (uint64_t)w->s.gap + 1);
         for (uint32_t i = 0; i < w->s.n_events; i++) {
-            ev e = {now, 0, t, t % 5 == 4 || w->s.n_ranks == 0 ? -1 : (int)(t % w->s.n_ranks), 0, 0};
+            ev e = {now, 0, t, t % 5 == 4 || w->s.n_ranks == 0 ? -1 : (int)(t % w->s.n_ranks), 0, 0, {0}};
             uint64_t kind = prng_below(&g, 8);
             e.dur = kind == 0 ? 0 : (int64_t)prng_below(&g, (uint64_t)w->s.unit) + 1;
             if (kind == 1) {
@@ -83,6 +84,7 @@ static void make_events(world *w)
             }
             e.klass = (uint8_t)prng_below(&g, prng_below(&g, 4) == 0 ? CLASS_COUNT : 2);
             e.severity = (uint8_t)(prng_below(&g, 50) == 0 ? prng_below(&g, 16) : 0);
+            e.in = (pyramid_event){e.start, e.dur, e.track, (int16_t)e.rank, e.klass, e.severity};
             VEC_PUSH(w->events, w->n, w->cap, e);
             now = e.start + e.dur + (prng_below(&g, 3) == 0 ? 0 : (int64_t)prng_below(&g, (uint64_t)w->s.gap + 1));
             w->duration = e.start + e.dur > w->duration ? e.start + e.dur : w->duration;
@@ -92,14 +94,21 @@ static void make_events(world *w)
     qsort(w->events, w->n, sizeof *w->events, compare_events);
 }
 
-static marey_status take(void *ctx, const tile_key *key, uint64_t n_cols, const uint8_t *cells, uint64_t n_events)
+static marey_status take(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
+                         uint64_t n_events)
 {
+    const size_t bytes = (size_t)TILE_CELLS * LOD_PLANES;
     world *w = ctx;
-    stored t = {*key, cells ? 0 : n_cols, n_events, NULL};
-    assert_true(n_cols >= 1 && (!cells || n_cols == 1));
-    if (cells) {
-        t.cells = mem_alloc((size_t)TILE_CELLS * LOD_PLANES);
-        memcpy(t.cells, cells, (size_t)TILE_CELLS * LOD_PLANES);
+    stored t = {*key, records ? 0 : n_cols, n_events, NULL};
+    assert_true(n_cols >= 1 && (!records || n_cols == 1));
+    if (records) {
+        uint8_t *zeros = mem_calloc(1, bytes);
+        t.cells = mem_calloc(1, bytes);
+        pyramid_paint(key->r, records, t.cells);
+        pyramid_wipe(key->r, records, t.cells);
+        assert_memory_equal(t.cells, zeros, bytes);
+        pyramid_paint(key->r, records, t.cells);
+        free(zeros);
     }
     VEC_PUSH(w->tiles, w->n_tiles, w->cap_tiles, t);
     return MAREY_OK;
@@ -119,10 +128,13 @@ static void build(world *w)
                              .ctx = w};
     memcpy(params.bin0_ns, w->bin0, sizeof params.bin0_ns);
     assert_int_equal(pyramid_create(&p, &params), MAREY_OK);
-    for (size_t i = 0; i < w->n; i++) {
-        const ev *e = &w->events[i];
-        assert_int_equal(pyramid_add(p, e->track, e->rank, e->start, e->dur, (trace_class)e->klass, e->severity),
-                         MAREY_OK);
+    prng g;
+    prng_seed(&g, w->s.seed);
+    for (size_t i = 0; i < w->n;) {
+        size_t most = (size_t)1 << prng_below(&g, 14); /* one at a time up to more than are sorted at once */
+        size_t n = 1 + prng_below(&g, most < w->n - i ? most : w->n - i);
+        assert_int_equal(pyramid_add(p, &w->events[i].in, n, sizeof w->events[i]), MAREY_OK);
+        i += n;
     }
     assert_int_equal(pyramid_finish(p, w->n_levels), MAREY_OK);
     pyramid_destroy(&p);

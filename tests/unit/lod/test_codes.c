@@ -1,7 +1,7 @@
 /*
- * Contract: the one-byte codes. Counts below 16 are exact, larger ones within 4.5 % (or one); durations decode to no less than
- * the true value and to less than a quarter octave more; both are monotonic. Bins are powers of two, eights an eighth
- * of the others.
+ * Contract: the one-byte codes. Counts below 16 are exact, larger ones within 4.5 % (or one); durations decode to no
+ * less than the true value and to less than a quarter octave more; both are monotonic. Bins are powers of two, eights
+ * an eighth of the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,12 +79,13 @@ static void test_bins(void **state)
     assert_int_equal(lod_bin_ns((int64_t)1 << 40, 12), INT64_MAX);
 }
 
-static marey_status refuse(void *ctx, const tile_key *key, uint64_t n_cols, const uint8_t *cells, uint64_t n_events)
+static marey_status refuse(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
+                           uint64_t n_events)
 {
     (void)ctx;
     (void)key;
     (void)n_cols;
-    (void)cells;
+    (void)records;
     (void)n_events;
     return MAREY_IO;
 }
@@ -101,9 +102,13 @@ static void test_errors(void **state)
     assert_int_equal(pyramid_create(&p, &params), MAREY_ARG);
     params.bin0_ns[0] = 64;
     assert_int_equal(pyramid_create(&p, &params), MAREY_OK);
-    assert_int_equal(pyramid_add(p, 0, 2, 0, 1, CLASS_COPY, 0), MAREY_ARG);
-    assert_int_equal(pyramid_add(p, 0, 0, -1, 1, CLASS_COPY, 0), MAREY_ARG);
-    assert_int_equal(pyramid_add(p, 0, 0, 0, 1, CLASS_COPY, 0), MAREY_OK);
+    const pyramid_event wrong[] = {
+        {0, 1, 0, 2, CLASS_COPY, 0}, {-1, 1, 0, 0, CLASS_COPY, 0}, {0, -1, 0, 0, CLASS_COPY, 0}, {0, 1, 0, 0, 99, 0}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(pyramid_add(p, &wrong[i], 1, sizeof *wrong), MAREY_ARG);
+    }
+    const pyramid_event events[] = {{0, 1, 0, 0, CLASS_COPY, 0}, {1, 1, 0, 1, CLASS_COPY, 0}};
+    assert_int_equal(pyramid_add(p, events, 2, sizeof *events), MAREY_OK);
     uint32_t n_levels[LOD_R];
     assert_int_equal(pyramid_finish(p, n_levels), MAREY_IO);
     pyramid_destroy(&p);

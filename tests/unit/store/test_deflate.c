@@ -176,10 +176,8 @@ static void planes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(degenerate),
-        cmocka_unit_test(deep_trees),
-        cmocka_unit_test(mixtures),
-        cmocka_unit_test(refuses_what_does_not_fit),
+        cmocka_unit_test(degenerate), cmocka_unit_test(deep_trees),
+        cmocka_unit_test(mixtures),   cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(planes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
