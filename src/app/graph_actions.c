@@ -58,6 +58,9 @@ bool graph_camera_step(session *s, int64_t now_ns)
 
 void graph_after_frame(session *s)
 {
+    if (s->view.layout != LAYOUT_GRAPH && s->view.selected_row == UINT64_MAX && scene_graph_found_first(s->scene)) {
+        graph_link_selection(s);
+    }
     if (s->view.layout != LAYOUT_GRAPH || !(s->frame.graph.zoom > 0)) {
         return;
     }

@@ -178,6 +178,29 @@ static void show_head(panels *p)
     ui_key_value(p->ui, "duration", text);
 }
 
+/* The operator that the event is a run of. */
+static void show_in_graph(panels *p)
+{
+    scene_graph g;
+    bool has = scene_graph_get(p->session->scene, &g) && g.join;
+    uint32_t node = has ? graph_join_node(g.join, p->selected.row, p->selected.name) : GRAPH_NONE;
+    uint32_t element = has && node < g.g->n_nodes ? g.plan->element_of[node] : GRAPH_NONE;
+    if (element == GRAPH_NONE) {
+        return;
+    }
+    strbuf path = {0};
+    plan_path(g.plan, element, &path);
+    ui_space(p->ui, 6);
+    ui_section(p->ui, "In the graph", NULL);
+    ui_paragraph(p->ui, strbuf_str(&path), WIDTH_DP, (ui_text_style){FACE_MONO, 11, UI_DIM, TEXT_LEFT});
+    strbuf_deinit(&path);
+    ui_space(p->ui, 2);
+    if (ui_button(p->ui, "show in graph", "Show in graph").clicked) {
+        p->session->view.layout = LAYOUT_GRAPH;
+        p->session->is_dirty = true;
+    }
+}
+
 static const char *label_of(const panels *p, uint32_t rank)
 {
     const trace_model *m = store_model(p->session->file);
@@ -381,6 +404,7 @@ void selected_show(panels *p)
         show_collective(p);
     }
     show_distribution(p);
+    show_in_graph(p);
     show_arguments(p);
 }
 

@@ -308,25 +308,18 @@ static void look_for_first(scene *s, graph_view *g)
     scene_graph_select(s, e, true);
 }
 
-static void graph_prepare(scene *s)
+/* What the thread has ready, and what it is to do next. @return has another picture come? */
+static bool keep_up(scene *s, graph_view *g)
 {
-    graph_view *g = view_of(s);
-    if (!scene_has_graph(s)) {
-        return;
-    }
     if (!g->work) {
         float widths[128];
         measure_letters(s, widths);
         g->work = graph_work_create(s->file, g->given, widths, &g->first);
         graph_work_set_wake(g->work, s->wake, s->wake_ctx);
     }
-    double moved_x = 0;
-    double moved_y = 0;
     graph_picture *p = graph_work_take(g->work);
     if (p) {
         take_picture(s, g, p);
-        moved_x = g->shift_x;
-        moved_y = g->shift_y;
     }
     look_for_first(s, g);
     follow_run(s, g);
@@ -335,10 +328,46 @@ static void graph_prepare(scene *s)
         s->frame.complete = false;
         s->src.n_wanted++;
     }
+    return p != NULL;
+}
+
+static void graph_prepare(scene *s)
+{
+    graph_view *g = view_of(s);
+    if (!scene_has_graph(s)) {
+        return;
+    }
+    bool fresh = keep_up(s, g);
     step_passage(s, g);
     if (g->now) {
-        set_camera(s, g, moved_x, moved_y);
+        set_camera(s, g, fresh ? g->shift_x : 0, fresh ? g->shift_y : 0);
     }
+}
+
+/* In the other layouts the graph is there once something is selected, to tell which operator that is and what else
+ * belongs to it. */
+marey_status graph_beside(scene *s)
+{
+    bool looks = s->graph && s->graph->first.select && !s->graph->has_looked;
+    bool selects = s->v.selected_row != UINT64_MAX || looks;
+    if (!scene_has_graph(s) || s->model->n_events == 0 || (!selects && !(s->graph && s->graph->work))) {
+        return MAREY_OK;
+    }
+    graph_view *g = view_of(s);
+    (void)keep_up(s, g);
+    graph_picture_free(&g->before); /* nobody sees it pass */
+    g->passage = 1;
+    return g->is_failed ? MAREY_ARG : MAREY_OK;
+}
+
+bool scene_graph_found_first(scene *s)
+{
+    bool found = s->graph && s->graph->has_looked && !s->graph->has_told && s->graph->now &&
+                 graph_work_join(s->graph->work) && s->graph->selected != GRAPH_NONE;
+    if (found) {
+        s->graph->has_told = true;
+    }
+    return found;
 }
 
 /* ------------------------------------------------------------------ the frame */

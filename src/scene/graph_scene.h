@@ -89,6 +89,8 @@ uint64_t scene_graph_row(const scene *s);
 /** The operators of what is chosen, and the same ones in the other members of its stack, as bits by node.
  *  @param bits  [n_nodes / 8 + 1], zeroed. @return how many that the run has events of */
 size_t scene_graph_chosen_nodes(scene *s, uint8_t *bits);
+/** What graph_first.select names is chosen, and the run has it; said once. */
+bool scene_graph_found_first(scene *s);
 /** The run's selection came from here: it leads nowhere. */
 void scene_graph_linked(scene *s, uint64_t row);
 

@@ -195,6 +195,7 @@ struct graph_view {
     uint32_t marks_of; /* element */
     uint64_t marks_plan;
     bool has_looked; /* for what first.select names */
+    bool has_told;   /* that it was found */
 
     /* of the last frame */
     graph_camera at;

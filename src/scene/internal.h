@@ -575,6 +575,8 @@ void graph_facts(const scene *s, char *out, size_t cap);
 void graph_status(const scene *s, char *left, size_t left_cap, char *middle, size_t middle_cap);
 /** Does the event belong to what is chosen in the graph? */
 bool graph_holds_event(scene *s, uint64_t row, uint32_t name);
+/** In the other layouts: keeps up with what is selected. Errors: ARG when what was to be chosen first does not exist. */
+marey_status graph_beside(scene *s);
 void graph_set_wake(scene *s);
 bool graph_settle(scene *s);
 void graph_view_free(struct graph_view **g);

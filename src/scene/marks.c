@@ -95,12 +95,13 @@ void find_selected(scene *s)
     s->has_selected = store_read_event(s->file, s->v.selected_row, &s->selected, s->d) == MAREY_OK;
 }
 
-static void outline(scene *s, rect strip, int64_t start_ns, int64_t end_ns, rgba c)
+/* @return false: it lies outside of the plot */
+static bool outline_rect(const scene *s, rect strip, int64_t start_ns, int64_t end_ns, float line, rect *r)
 {
     double x0 = x_of(s, (double)start_ns);
     double x1 = x_of(s, (double)end_ns);
     if (x1 < (double)s->m.plot.x - 8 || x0 > (double)(s->m.plot.x + s->m.plot.w) + 8) {
-        return;
+        return false;
     }
     float a = snap(fmax(x0, (double)s->m.plot.x - 8));
     float b = snap(fmin(x1, (double)(s->m.plot.x + s->m.plot.w) + 8));
@@ -109,9 +110,17 @@ static void outline(scene *s, rect strip, int64_t start_ns, int64_t end_ns, rgba
         a -= floorf((least - (b - a)) / 2);
         b = a + least;
     }
+    *r = (rect){a - line, strip.y - line, b - a + 2 * line, strip.h + 2 * line};
+    return true;
+}
+
+static void outline(scene *s, rect strip, int64_t start_ns, int64_t end_ns, rgba c)
+{
     float line = fmaxf(1, snap(1.5 * (double)s->m.s));
-    rect r = {a - line, strip.y - line, b - a + 2 * line, strip.h + 2 * line};
-    draw_round(s->l, LAYER_MARKS, r, px(s, 2), (rgba){0, 0, 0, 0}, line, c);
+    rect r;
+    if (outline_rect(s, strip, start_ns, end_ns, line, &r)) {
+        draw_round(s->l, LAYER_MARKS, r, px(s, 2), (rgba){0, 0, 0, 0}, line, c);
+    }
 }
 
 static bool row_shows(const scene *s, const scene_row *row, uint32_t track)
@@ -127,18 +136,60 @@ static bool row_shows(const scene *s, const scene_row *row, uint32_t track)
     return false;
 }
 
-static void outline_instances(scene *s, const scene_row *row, rect strip)
+/* Events of one operator or module that follow each other closely have one outline: theirs would hide them. Inside it a
+ * hair of ground, for events of the accent's colour. */
+typedef struct outlined {
+    int64_t start_ns, end_ns; /* end 0: none */
+    bool others;              /* than the selected event and its peers, which have outlines of their own */
+} outlined;
+
+static void outline_run(scene *s, rect strip, outlined *run)
 {
-    const row_raster *r = raster_row(s, row);
+    float line = fmaxf(1, snap(1.5 * (double)s->m.s));
+    float hair = fmaxf(1, snap((double)s->m.s));
+    rect r;
+    if (run->others && outline_rect(s, strip, run->start_ns, run->end_ns, line, &r)) {
+        rect inner = {r.x + line, r.y + line, r.w - 2 * line, r.h - 2 * line};
+        if (inner.w > 4 * hair) {
+            draw_round(s->l, LAYER_MARKS, inner, 0, (rgba){0, 0, 0, 0}, hair, s->t->ground);
+        }
+        draw_round(s->l, LAYER_MARKS, r, px(s, 2), (rgba){0, 0, 0, 0}, line, s->t->accent);
+    }
+    *run = (outlined){0};
+}
+
+static bool is_instance(const scene *s, const row_raster *r, size_t i)
+{
+    return r->wide[i].e.row == s->selected.row || (r->wide[i].key == s->selected_key && r->wide[i].key != 0);
+}
+
+/* Other members and occurrences of the chosen operator. */
+static void outline_linked(scene *s, const row_raster *r, rect strip)
+{
+    outlined run = {0};
     for (size_t i = 0; i < r->n_wide; i++) {
         const ev *e = &r->wide[i].e;
-        if (e->row == s->selected.row) {
+        if (!graph_holds_event(s, e->row, e->name)) {
             continue;
         }
-        if (r->wide[i].key == s->selected_key && r->wide[i].key != 0) {
+        bool close = run.end_ns > 0 && e->start_ns >= run.start_ns &&
+                     x_of(s, (double)e->start_ns) - x_of(s, (double)run.end_ns) <= (double)px(s, 4);
+        if (!close) {
+            outline_run(s, strip, &run);
+            run = (outlined){e->start_ns, e->end_ns, false};
+        }
+        run.others = run.others || !is_instance(s, r, i);
+        run.end_ns = e->end_ns > run.end_ns ? e->end_ns : run.end_ns;
+    }
+    outline_run(s, strip, &run);
+}
+
+static void outline_instances(scene *s, const row_raster *r, rect strip)
+{
+    for (size_t i = 0; i < r->n_wide; i++) {
+        const ev *e = &r->wide[i].e;
+        if (is_instance(s, r, i) && e->row != s->selected.row) {
             outline(s, strip, e->start_ns, e->end_ns, s->t->selection);
-        } else if (graph_holds_event(s, e->row, e->name)) { /* other members and occurrences of the operator */
-            outline(s, strip, e->start_ns, e->end_ns, s->t->accent);
         }
     }
 }
@@ -168,11 +219,13 @@ void draw_selection(scene *s)
             continue;
         }
         rect strip = row_strip_rect(s, row);
+        if (row->kind == ROW_RANK) {
+            const row_raster *r = raster_row(s, row);
+            outline_linked(s, r, strip);
+            outline_instances(s, r, strip);
+        }
         if (row_shows(s, row, s->selected.track)) {
             outline(s, strip, s->selected.start_ns, s->selected.start_ns + s->selected.dur_ns, s->t->selection);
-        }
-        if (row->kind == ROW_RANK) {
-            outline_instances(s, row, strip);
         }
     }
     draw_pop_clip(s->l);

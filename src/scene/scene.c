@@ -170,6 +170,11 @@ marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_li
         *frame = s->frame;
         return status;
     }
+    marey_status status = graph_beside(s);
+    if (status != MAREY_OK) {
+        cache_end_frame(s->cache);
+        return status;
+    }
     heat_prepare(s);
     layout_frame(s);
     tree_update(s);
