@@ -11,7 +11,7 @@
 enum { NAME_BYTES = 4096, MAX_SCOPES = 64, MAX_WORDS = 512, RULES_BYTES = 1 << 20 };
 
 /* A set of hashed pairs of letters. Names of kernels have hundreds of letters, which would fill a single word. */
-enum { PAIR_WORDS = 8 };
+enum { PAIR_WORDS = 8, PAIRS = PAIR_WORDS * 64 };
 typedef struct pair_set {
     uint64_t words[PAIR_WORDS];
 } pair_set;
@@ -26,6 +26,19 @@ typedef struct pattern {
     uint8_t mark;
 } pattern;
 
+/* What is looked at first: the one pair of `need` that the fewest patterns need. */
+typedef struct first_look {
+    uint16_t pair; /* PAIRS: the pattern needs none */
+    uint8_t scope;
+} first_look;
+
+/* One pattern on the source category, and the scopes that contain it. */
+typedef struct scope_part {
+    const char *text;
+    size_t n;
+    uint64_t scopes;
+} scope_part;
+
 struct trace_rules {
     arena mem;
     pattern *patterns;
@@ -34,6 +47,9 @@ struct trace_rules {
     size_t n_categories, cap_categories;
     const char *scopes[MAX_SCOPES]; /* comma-separated patterns on the source category */
     size_t n_scopes;
+    scope_part *parts;
+    size_t n_parts, cap_parts;
+    first_look *looks; /* of all patterns */
     uint32_t fallback;
 };
 
@@ -52,10 +68,16 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
+/* 0..PAIRS-1 */
+static uint32_t pair_of(char a, char b)
+{
+    return (((uint32_t)(unsigned char)a << 8 | (uint32_t)(unsigned char)b) * 2654435761U) >> 23;
+}
+
 static void add_pair(pair_set *set, char a, char b)
 {
-    uint32_t x = ((uint32_t)(unsigned char)a << 8 | (uint32_t)(unsigned char)b) * 2654435761U;
-    set->words[x >> 29] |= UINT64_C(1) << (x >> 23 & 63U);
+    uint32_t pair = pair_of(a, b);
+    set->words[pair / 64] |= UINT64_C(1) << (pair % 64);
 }
 
 static bool has_pairs(const pair_set *need, const pair_set *have)
@@ -67,11 +89,13 @@ static bool has_pairs(const pair_set *need, const pair_set *have)
     return lacking == 0;
 }
 
-static pair_set pairs_of_name(const char *s, size_t n)
+/* The same in `has`, a byte each. */
+static pair_set pairs_of_name(const char *s, size_t n, uint8_t has[PAIRS])
 {
     pair_set set = {0};
     for (size_t i = 1; i < n; i++) {
         add_pair(&set, s[i - 1], s[i]);
+        has[pair_of(s[i - 1], s[i])] = 1;
     }
     return set;
 }
@@ -92,24 +116,37 @@ static pair_set pairs_of_pattern(const char *s)
     return set;
 }
 
+/* Where a run of any bytes may end in front of `want`: at the next such byte. NULL: there is none. */
+static const char *next_of(const char *s, const char *se, char want)
+{
+    return want == '?' || want == '*' ? s : s < se ? memchr(s, want, (size_t)(se - s)) : NULL;
+}
+
 /* `*` any run, `?` one byte. One remembered star is enough, so the cost is at most |p| * |s|. */
 static bool glob(const char *p, const char *pe, const char *s, const char *se)
 {
     const char *star = NULL;
     const char *mark = s;
     while (s < se) {
-        if (p < pe && *p == '*') {
+        bool begins = p < pe && *p == '*';
+        if (begins) {
             star = ++p;
-            mark = s;
         } else if (p < pe && (*p == '?' || *p == *s)) {
             p++;
             s++;
-        } else if (star) {
-            p = star;
-            s = ++mark;
-        } else {
+            continue;
+        } else if (!star) {
             return false;
         }
+        if (star == pe) {
+            return true; /* the last star takes all the rest */
+        }
+        p = star;
+        mark = next_of(begins ? s : mark + 1, se, *p);
+        if (!mark) {
+            return false;
+        }
+        s = mark;
     }
     while (p < pe && *p == '*') {
         p++;
@@ -117,16 +154,17 @@ static bool glob(const char *p, const char *pe, const char *s, const char *se)
     return p == pe;
 }
 
-static bool scope_matches(const char *scope, const char *source, size_t n)
+static uint64_t scopes_of(const trace_rules *r, const char *source, size_t n)
 {
-    while (*scope) {
-        size_t len = strcspn(scope, ",");
-        if ((len == 1 && *scope == '-' && n == 0) || glob(scope, scope + len, source, source + n)) {
-            return true;
+    uint64_t scopes = 0;
+    for (size_t i = 0; i < r->n_parts; i++) {
+        const scope_part *p = &r->parts[i];
+        bool is_none = p->n == 1 && *p->text == '-' && n == 0;
+        if (is_none || glob(p->text, p->text + p->n, source, source + n)) {
+            scopes |= p->scopes;
         }
-        scope += len + (scope[len] == ',');
     }
-    return false;
+    return scopes;
 }
 
 static size_t lower_copy(char *to, const char *from, size_t cap)
@@ -144,17 +182,19 @@ trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const
     char src[256];
     size_t n = lower_copy(name, text, sizeof name);
     size_t ns = lower_copy(src, source, sizeof src);
-    uint64_t scopes = 0;
-    for (size_t i = 0; i < r->n_scopes; i++) {
-        scopes |= (uint64_t)scope_matches(r->scopes[i], src, ns) << i;
-    }
-    pair_set have = pairs_of_name(name, n);
+    uint64_t scopes = scopes_of(r, src, ns);
+    uint8_t has[PAIRS + 1] = {0};
+    pair_set have = pairs_of_name(name, n, has);
+    has[PAIRS] = 1;
     trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
     for (size_t i = 0; i < r->n_patterns; i++) {
+        const first_look *look = &r->looks[i];
+        if (!(scopes >> look->scope & has[look->pair])) {
+            continue;
+        }
         const pattern *p = &r->patterns[i];
         bool open = p->category == NO_ID ? m.mark == MARK_NONE : m.category == NO_ID;
-        if (!open || !(scopes >> p->scope & 1U) || !has_pairs(&p->need, &have) ||
-            !glob(p->text, p->text + strlen(p->text), name, name + n)) {
+        if (!open || !has_pairs(&p->need, &have) || !glob(p->text, p->text + strlen(p->text), name, name + n)) {
             continue;
         }
         if (p->category == NO_ID) {
@@ -356,8 +396,61 @@ static marey_status read_text(trace_rules *r, const char *where, const char *tex
     return status;
 }
 
+static void cut_scopes(trace_rules *r)
+{
+    for (size_t i = 0; i < r->n_scopes; i++) {
+        for (const char *text = r->scopes[i]; *text;) {
+            size_t n = strcspn(text, ",");
+            size_t k = 0;
+            while (k < r->n_parts && (r->parts[k].n != n || memcmp(r->parts[k].text, text, n) != 0)) {
+                k++;
+            }
+            if (k == r->n_parts) {
+                VEC_PUSH(r->parts, r->n_parts, r->cap_parts, ((scope_part){text, n, 0}));
+            }
+            r->parts[k].scopes |= UINT64_C(1) << i;
+            text += n + (text[n] == ',');
+        }
+    }
+}
+
+static void count_pairs(const pair_set *set, uint32_t wanted[PAIRS])
+{
+    for (uint32_t k = 0; k < PAIR_WORDS; k++) {
+        for (uint64_t w = set->words[k]; w != 0; w &= w - 1) {
+            wanted[k * 64 + (uint32_t)__builtin_ctzll(w)]++;
+        }
+    }
+}
+
+static uint32_t rarest_pair(const pair_set *set, const uint32_t wanted[PAIRS])
+{
+    uint32_t best = PAIRS;
+    for (uint32_t k = 0; k < PAIR_WORDS; k++) {
+        for (uint64_t w = set->words[k]; w != 0; w &= w - 1) {
+            uint32_t pair = k * 64 + (uint32_t)__builtin_ctzll(w);
+            best = best == PAIRS || wanted[pair] < wanted[best] ? pair : best;
+        }
+    }
+    return best;
+}
+
+static void choose_first_looks(trace_rules *r)
+{
+    uint32_t wanted[PAIRS] = {0};
+    for (size_t i = 0; i < r->n_patterns; i++) {
+        count_pairs(&r->patterns[i].need, wanted);
+    }
+    r->looks = mem_calloc(r->n_patterns, sizeof *r->looks);
+    for (size_t i = 0; i < r->n_patterns; i++) {
+        r->looks[i] = (first_look){(uint16_t)rarest_pair(&r->patterns[i].need, wanted), r->patterns[i].scope};
+    }
+}
+
 static marey_status complete(trace_rules *r, diag *d)
 {
+    cut_scopes(r);
+    choose_first_looks(r);
     r->fallback = find_category(r, "other");
     if (r->fallback == NO_ID) {
         return diag_error(d, MAREY_FORMAT, NULL, DIAG_NO_OFFSET, "the rules have no category \"other\"");
@@ -413,6 +506,8 @@ void trace_rules_destroy(trace_rules **r)
         return;
     }
     free((*r)->patterns);
+    free((*r)->parts);
+    free((*r)->looks);
     free((*r)->categories);
     arena_deinit(&(*r)->mem);
     free(*r);

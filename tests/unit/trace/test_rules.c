@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "trace/rules.h"
 
 static const char *category(const trace_rules *r, const char *name, const char *source)
@@ -196,11 +198,78 @@ static void stays_fast(void **state)
     free(name);
 }
 
+static bool plain_glob(const char *p, const char *s)
+{
+    if (!*p) {
+        return !*s;
+    }
+    if (*p == '*') {
+        return plain_glob(p + 1, s) || (*s && plain_glob(p, s + 1));
+    }
+    return *s && (*p == '?' || *p == *s) && plain_glob(p + 1, s + 1);
+}
+
+static void random_word(prng *g, char *to, const char *letters, size_t least, size_t most)
+{
+    size_t n = least + prng_below(g, most - least + 1);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = letters[prng_below(g, strlen(letters))];
+    }
+    to[n] = '\0';
+}
+
+/* Tables of random patterns over three letters, asked in order, each by a matcher that knows no short cut. */
+static void equals_plain_matching(void **state)
+{
+    (void)state;
+    enum { RULES = 12 };
+    static const char *const scopes[] = {"x", "y,x", "-", "z*,-", "*", "?"};
+    static const char *const parts[][2] = {{"x", "x"}, {"y", "x"}, {"-", "-"}, {"z*", "-"}, {"*", "*"}, {"?", "?"}};
+    static const char *const sources[] = {"", "x", "y", "zz"};
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        prng g;
+        prng_seed(&g, seed);
+        char patterns[RULES][8];
+        size_t scope[RULES];
+        strbuf text = {0};
+        strbuf_printf(&text, "category other other compute\n");
+        for (size_t i = 0; i < RULES; i++) {
+            random_word(&g, patterns[i], "ab*?", 1, 6);
+            scope[i] = prng_below(&g, sizeof scopes / sizeof *scopes);
+            strbuf_printf(&text, "category c%zu other compute\nmatch c%zu %s %s\n", i, i, scopes[scope[i]],
+                          patterns[i]);
+        }
+        trace_rules *r = NULL;
+        assert_int_equal(trace_rules_create_from(&r, strbuf_str(&text), text.n, NULL), MAREY_OK);
+        for (unsigned k = 0; k < 100; k++) {
+            char name[16];
+            random_word(&g, name, "abc", 0, 10);
+            const char *source = sources[prng_below(&g, 4)];
+            char wanted[8] = "other";
+            for (size_t i = RULES; i-- > 0;) {
+                bool in_scope = false;
+                for (unsigned j = 0; j < 2; j++) {
+                    const char *part = parts[scope[i]][j];
+                    in_scope = in_scope || plain_glob(part, source) || (strcmp(part, "-") == 0 && !*source);
+                }
+                if (in_scope && plain_glob(patterns[i], name)) {
+                    (void)snprintf(wanted, sizeof wanted, "c%zu", i);
+                }
+            }
+            assert_string_equal(category(r, name, source), wanted);
+        }
+        trace_rules_destroy(&r);
+        strbuf_deinit(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(knows_kernels), cmocka_unit_test(knows_phases),     cmocka_unit_test(first_match_decides),
-        cmocka_unit_test(tells_faults),  cmocka_unit_test(user_comes_first), cmocka_unit_test(stays_fast),
+        cmocka_unit_test(knows_kernels),         cmocka_unit_test(knows_phases),
+        cmocka_unit_test(first_match_decides),   cmocka_unit_test(tells_faults),
+        cmocka_unit_test(user_comes_first),      cmocka_unit_test(stays_fast),
+        cmocka_unit_test(equals_plain_matching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
