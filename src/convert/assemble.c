@@ -32,14 +32,18 @@ int64_t source_time(const source *s, int64_t t_ns)
     return s->is_moved ? align_time(&s->clock, t) : t;
 }
 
-int64_t model_time(const source *s, int64_t t_ns)
+int64_t model_since(const conversion *c, int64_t common_ns)
 {
-    int64_t t = source_time(s, t_ns);
-    if (t <= s->c->start_ns) {
+    if (common_ns <= c->start_ns) {
         return 0;
     }
-    uint64_t since = (uint64_t)t - (uint64_t)s->c->start_ns;
+    uint64_t since = (uint64_t)common_ns - (uint64_t)c->start_ns;
     return since > (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)since;
+}
+
+int64_t model_time(const source *s, int64_t t_ns)
+{
+    return model_since(s->c, source_time(s, t_ns));
 }
 
 /* Busy time was summed in the input's own times; what lies beyond the longest run was clamped since. */

@@ -86,23 +86,28 @@ typedef struct run_cursor {
     run_set *set;
     uint32_t source; /* what the caller gave */
     uint32_t segment;
-    uint32_t i;     /* row of the segment */
     run_row *row;   /* the current one */
-    int64_t key_ns; /* its start on the common clock */
+    run_row *end;   /* behind the last that is in memory */
+    int64_t key_ns; /* the current one's start on the common clock */
     run_clock clock;
     const void *clock_ctx;
     run_row *buffer; /* of a segment in the scratch file */
     uint32_t buffer_first, buffer_n, buffer_cap;
-    bool dirty;
     char *args; /* window of arguments */
     uint64_t args_first;
     size_t args_n, args_cap;
 } run_cursor;
 
+typedef struct run_place {
+    int64_t key_ns; /* the cursor's */
+    uint32_t cursor;
+} run_place;
+
 typedef struct run_merge {
     run_cursor *cursors;
-    uint32_t *heap; /* cursors, the least first */
+    run_place *heap; /* the least first */
     size_t n_cursors, cap_cursors, n_heap;
+    int64_t rival_ns; /* the least key behind the first; INT64_MAX: there is none */
     bool write_back;
     uint32_t buffer_rows;
 } run_merge;
@@ -117,10 +122,24 @@ marey_status run_merge_start(run_merge *m, diag *d);
 /** The cursor whose row is next, or NULL at the end. */
 static inline run_cursor *run_merge_top(const run_merge *m)
 {
-    return m->n_heap ? &m->cursors[m->heap[0]] : NULL;
+    return m->n_heap ? &m->cursors[m->heap[0].cursor] : NULL;
 }
-/** Go on behind the top row. */
-marey_status run_merge_next(run_merge *m, diag *d);
+/* The rest of run_merge_next(), where the top may have to give way, or has no more rows in memory. */
+marey_status run_merge_turn(run_merge *m, diag *d);
+static inline void run_cursor_set_key(run_cursor *c)
+{
+    c->key_ns = c->clock ? c->clock(c->clock_ctx, c->row->start_ns) : c->row->start_ns;
+}
+/** Go on behind the top row. Mostly the next one is of the same chain: what a trace logs together happened together. */
+static inline marey_status run_merge_next(run_merge *m, diag *d)
+{
+    run_cursor *c = &m->cursors[m->heap[0].cursor];
+    if (++c->row == c->end) {
+        return run_merge_turn(m, d);
+    }
+    run_cursor_set_key(c);
+    return c->key_ns < m->rival_ns ? MAREY_OK : run_merge_turn(m, d);
+}
 /** Order number of the cursor's row in its source. */
 static inline uint64_t run_cursor_order(const run_cursor *c)
 {

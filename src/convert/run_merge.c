@@ -49,64 +49,55 @@ static marey_status flush(const run_merge *m, run_cursor *c, diag *d)
                          g->rows_at + c->buffer_first * sizeof *c->buffer, d);
 }
 
-/* Makes row i of the cursor's segment its current one. */
-static marey_status load(const run_merge *m, run_cursor *c, diag *d)
+/* Makes row `i` of the cursor's segment its current one. */
+static marey_status load(const run_merge *m, run_cursor *c, uint32_t i, diag *d)
 {
     const run_segment *g = &c->set->segments[c->segment];
     if (g->rows) {
-        c->row = &g->rows[c->i];
+        c->row = &g->rows[i];
+        c->end = g->rows + g->n;
         return MAREY_OK;
     }
     if (!c->buffer) {
         c->buffer_cap = m->buffer_rows;
         c->buffer = mem_alloc(c->buffer_cap * sizeof *c->buffer);
     }
-    uint32_t left = g->n - c->i;
-    c->buffer_first = c->i;
+    uint32_t left = g->n - i;
+    c->buffer_first = i;
     c->buffer_n = left < c->buffer_cap ? left : c->buffer_cap;
     c->row = c->buffer;
-    return scratch_read(c->set->scratch, c->buffer, c->buffer_n * sizeof *c->buffer,
-                        g->rows_at + c->i * sizeof *c->buffer, d);
+    c->end = c->buffer + c->buffer_n;
+    return scratch_read(c->set->scratch, c->buffer, c->buffer_n * sizeof *c->buffer, g->rows_at + i * sizeof *c->buffer,
+                        d);
 }
 
-/* The next row of the chain; *end at its end. */
-static marey_status advance(const run_merge *m, run_cursor *c, bool *end, diag *d)
+/* Behind the last row in memory; *end at the chain's end. */
+static marey_status load_next(const run_merge *m, run_cursor *c, bool *end, diag *d)
 {
     const run_segment *g = &c->set->segments[c->segment];
-    c->i++;
-    if (c->i < g->n && (g->rows || c->i < c->buffer_first + c->buffer_n)) {
-        c->row++;
-        return MAREY_OK;
-    }
+    uint32_t i = g->rows ? g->n : c->buffer_first + c->buffer_n;
     marey_status status = flush(m, c, d);
     if (status != MAREY_OK) {
         return status;
     }
-    if (c->i == g->n) {
+    if (i == g->n) {
         c->args_n = 0;
-        c->i = 0;
         c->buffer_n = 0;
         *end = g->next == NO_ID;
         if (*end) {
             return MAREY_OK;
         }
         c->segment = g->next;
+        i = 0;
     }
-    return load(m, c, d);
+    return load(m, c, i, d);
 }
 
-static void set_key(run_cursor *c)
-{
-    c->key_ns = c->clock ? c->clock(c->clock_ctx, c->row->start_ns) : c->row->start_ns;
-}
-
-static bool before(const run_merge *m, uint32_t a, uint32_t b)
+/* Of equal keys: the longer, then the order of input. */
+static bool wins_tie(const run_merge *m, uint32_t a, uint32_t b)
 {
     const run_cursor *ca = &m->cursors[a];
     const run_cursor *cb = &m->cursors[b];
-    if (ca->key_ns != cb->key_ns) {
-        return ca->key_ns < cb->key_ns;
-    }
     if (ca->row->dur_ns != cb->row->dur_ns) {
         return ca->row->dur_ns > cb->row->dur_ns;
     }
@@ -116,9 +107,14 @@ static bool before(const run_merge *m, uint32_t a, uint32_t b)
     return run_cursor_order(ca) < run_cursor_order(cb);
 }
 
+static inline bool before(const run_merge *m, run_place a, run_place b)
+{
+    return a.key_ns != b.key_ns ? a.key_ns < b.key_ns : wins_tie(m, a.cursor, b.cursor);
+}
+
 static void sift_down(run_merge *m, size_t i)
 {
-    uint32_t moving = m->heap[i];
+    run_place moving = m->heap[i];
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= m->n_heap) {
@@ -136,6 +132,14 @@ static void sift_down(run_merge *m, size_t i)
     m->heap[i] = moving;
 }
 
+static void find_rival(run_merge *m)
+{
+    m->rival_ns = INT64_MAX;
+    for (size_t i = 1; i < m->n_heap && i <= 2; i++) {
+        m->rival_ns = m->heap[i].key_ns < m->rival_ns ? m->heap[i].key_ns : m->rival_ns;
+    }
+}
+
 marey_status run_merge_start(run_merge *m, diag *d)
 {
     size_t n = m->n_cursors ? m->n_cursors : 1;
@@ -145,34 +149,40 @@ marey_status run_merge_start(run_merge *m, diag *d)
     m->heap = mem_realloc_array(m->heap, n, sizeof *m->heap);
     m->n_heap = m->n_cursors;
     for (size_t i = 0; i < m->n_cursors; i++) {
-        marey_status status = load(m, &m->cursors[i], d);
+        marey_status status = load(m, &m->cursors[i], 0, d);
         if (status != MAREY_OK) {
             return status;
         }
-        set_key(&m->cursors[i]);
-        m->heap[i] = (uint32_t)i;
+        run_cursor_set_key(&m->cursors[i]);
+        m->heap[i] = (run_place){m->cursors[i].key_ns, (uint32_t)i};
     }
     for (size_t i = m->n_heap / 2; i-- > 0;) {
         sift_down(m, i);
     }
+    find_rival(m);
     return MAREY_OK;
 }
 
-marey_status run_merge_next(run_merge *m, diag *d)
+marey_status run_merge_turn(run_merge *m, diag *d)
 {
-    bool end = false;
-    marey_status status = advance(m, &m->cursors[m->heap[0]], &end, d);
-    if (status != MAREY_OK) {
-        return status;
+    run_cursor *c = &m->cursors[m->heap[0].cursor];
+    if (c->row == c->end) {
+        bool end = false;
+        marey_status status = load_next(m, c, &end, d);
+        if (status != MAREY_OK) {
+            return status;
+        }
+        if (end) {
+            m->heap[0] = m->heap[--m->n_heap];
+        } else {
+            run_cursor_set_key(c);
+        }
     }
-    if (end) {
-        m->heap[0] = m->heap[--m->n_heap];
-    } else {
-        set_key(&m->cursors[m->heap[0]]);
-    }
-    if (m->n_heap > 1) {
+    if (m->n_heap > 0) {
+        m->heap[0].key_ns = m->cursors[m->heap[0].cursor].key_ns;
         sift_down(m, 0);
     }
+    find_rival(m);
     return MAREY_OK;
 }
 

@@ -299,6 +299,8 @@ int64_t source_time(const source *s, int64_t t_ns);
 marey_status assemble_model(conversion *c);
 /** Times of the model, once the start of the run is known. */
 int64_t model_time(const source *s, int64_t t_ns);
+/** The same for a time on the common clock. */
+int64_t model_since(const conversion *c, int64_t common_ns);
 
 marey_status emit_groups(conversion *c);
 /** As store_options.on_row wants it; `ctx` is the conversion. */
