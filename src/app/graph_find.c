@@ -25,7 +25,7 @@ static bool push(graph_found *f, uint32_t id, graph_found_by by)
 static bool has_shape(const graph *g, uint32_t node, const uint8_t *hit)
 {
     for (uint32_t i = g->out_first[node]; i < g->out_first[node + 1]; i++) {
-        if (hit[g->out_type[i]]) {
+        if (hit[graph_out_type(g, i)]) {
             return true;
         }
     }
@@ -34,12 +34,13 @@ static bool has_shape(const graph *g, uint32_t node, const uint8_t *hit)
 
 static bool has_attribute(const graph *g, uint32_t node, const uint8_t *hit)
 {
-    for (uint32_t i = g->attr_first[node]; i < g->attr_first[node + 1]; i++) {
+    graph_rows rows = graph_attrs_of(g, node);
+    for (uint32_t i = rows.first; i < rows.end; i++) {
         if (hit[g->attr_key[i]] || hit[g->attr_value[i]]) {
             return true;
         }
     }
-    return g->node_sharding[node] != 0 && hit[g->node_sharding[node]];
+    return graph_sharding_of(g, node) != 0 && hit[graph_sharding_of(g, node)];
 }
 
 static void find_nodes(const graph *g, graph_found_by by, const uint8_t *hit, uint8_t *taken, cancel_flag *cancel,

@@ -116,16 +116,17 @@ static void show_operator(panels *p, const scene_graph *g, uint32_t node)
     uint32_t first = m->out_first[node];
     uint32_t n = m->out_first[node + 1] - first;
     for (uint32_t i = 0; i < n && i < MAX_OUTPUTS; i++) {
-        ui_key_value(p->ui, i == 0 ? "shape" : " ", graph_string(m, m->out_type[first + i]));
+        ui_key_value(p->ui, i == 0 ? "shape" : " ", graph_string(m, graph_out_type(m, first + i)));
     }
     if (n > MAX_OUTPUTS) {
         pair_count(p, "more outputs", n - MAX_OUTPUTS);
     }
-    if (m->node_sharding[node] != 0) {
-        ui_key_value(p->ui, "sharding", graph_string(m, m->node_sharding[node]));
+    if (graph_sharding_of(m, node) != 0) {
+        ui_key_value(p->ui, "sharding", graph_string(m, graph_sharding_of(m, node)));
     }
-    if (m->node_stage[node] >= 0 && (size_t)m->node_stage[node] < m->n_stages) {
-        pair_count(p, "pipeline stage", (uint64_t)m->stages[m->node_stage[node]].stage);
+    int stage = graph_stage_of(m, node);
+    if (stage >= 0 && (size_t)stage < m->n_stages) {
+        pair_count(p, "pipeline stage", (uint64_t)m->stages[stage].stage);
     }
     if (m->node_phase[node] != GRAPH_PHASE_NONE) {
         ui_key_value(p->ui, "phase", graph_phase_name((graph_phase)m->node_phase[node]));
@@ -206,8 +207,8 @@ static void show_measured(panels *p, const scene_graph *g, const members *m)
 
 static void show_attributes(panels *p, const scene_graph *g, uint32_t node)
 {
-    uint32_t first = g->g->attr_first[node];
-    uint32_t n = g->g->attr_first[node + 1] - first;
+    uint32_t first = graph_attrs_of(g->g, node).first;
+    uint32_t n = graph_attrs_of(g->g, node).end - first;
     if (n == 0) {
         return;
     }

@@ -153,6 +153,7 @@ void graph_builder_destroy(graph_builder **pb)
     }
     text_table_deinit(&b->strings);
     text_table_deinit(&b->values);
+    tensor_table_deinit(&b->tensors);
     graph_deinit(&b->g);
     map64_deinit(&b->scope_ids);
     map64_deinit(&b->scope_copies);

@@ -251,16 +251,13 @@ static uint32_t *place_rows(size_t n_nodes, const void *node, size_t step, size_
 static void place_outs(graph_builder *b)
 {
     graph *g = &b->g;
-    uint32_t *order = mem_alloc((b->n_outs + 1) * sizeof *order);
+    g->out_tensor = mem_alloc((b->n_outs + 1) * sizeof *g->out_tensor);
     g->n_outs = b->n_outs;
-    g->out_first = place_rows(g->n_nodes, b->outs, sizeof *b->outs, b->n_outs, order);
-    g->out_type = mem_alloc((g->n_outs + 1) * sizeof *g->out_type);
-    g->out_bytes = mem_alloc((g->n_outs + 1) * sizeof *g->out_bytes);
+    g->out_first = place_rows(g->n_nodes, b->outs, sizeof *b->outs, b->n_outs, g->out_tensor);
     for (size_t i = 0; i < g->n_outs; i++) {
-        g->out_type[i] = b->outs[order[i]].type;
-        g->out_bytes[i] = b->outs[order[i]].bytes;
+        g->out_tensor[i] = b->outs[g->out_tensor[i]].tensor;
     }
-    free(order);
+    g->tensors = tensor_table_take(&b->tensors, &g->n_tensors);
     free(b->outs);
     b->outs = NULL;
     b->n_outs = b->cap_outs = 0;
@@ -269,6 +266,9 @@ static void place_outs(graph_builder *b)
 static void place_attrs(graph_builder *b)
 {
     graph *g = &b->g;
+    if (b->n_attrs == 0) {
+        return;
+    }
     uint32_t *order = mem_alloc((b->n_attrs + 1) * sizeof *order);
     g->n_attrs = b->n_attrs;
     g->attr_first = place_rows(g->n_nodes, b->attrs, sizeof *b->attrs, b->n_attrs, order);
@@ -304,7 +304,7 @@ static void sort_stages(graph *g)
         const graph_stage *s = bsearch(&g->stages[i], sorted, g->n_stages, sizeof *sorted, by_stage);
         place[i] = (int16_t)(s - sorted);
     }
-    for (size_t i = 0; i < g->n_nodes; i++) {
+    for (size_t i = 0; i < g->n_nodes && g->node_stage; i++) {
         g->node_stage[i] = g->node_stage[i] < 0 ? (int16_t)-1 : place[g->node_stage[i]];
     }
     free(place);
@@ -312,7 +312,7 @@ static void sort_stages(graph *g)
     g->stages = sorted;
 }
 
-#define SHRINK(column, n) (column) = mem_realloc_array((column), (n), sizeof *(column))
+#define SHRINK(column, n) (column) = (column) ? mem_realloc_array((column), (n), sizeof *(column)) : NULL
 
 static void shrink(graph *g)
 {

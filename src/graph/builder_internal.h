@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "graph/builder.h"
+#include "graph/tensors.h"
 #include "graph/text_table.h"
 
 enum {
@@ -38,8 +39,7 @@ typedef struct pushed_value {
 } pushed_value;
 
 typedef struct pushed_out {
-    uint32_t node, type;
-    uint64_t bytes;
+    uint32_t node, tensor;
 } pushed_out;
 
 typedef struct pushed_attr {
@@ -75,6 +75,7 @@ struct graph_builder {
     pushed_edge *edges;
     size_t n_edges, cap_edges;
     pushed_out *outs;
+    tensor_table tensors;
     pushed_attr *attrs;
     size_t n_outs, cap_outs, n_attrs, cap_attrs;
     map64 stage_places; /* stage -> place + 1 */

@@ -3,6 +3,12 @@
 
 #include "graph/builder_internal.h"
 
+/* Columns that no node needed yet stay away. */
+static void *grow_column(void *column, size_t cap, size_t size)
+{
+    return column ? mem_realloc_array(column, cap, size) : NULL;
+}
+
 static void grow_nodes(graph_builder *b)
 {
     graph *g = &b->g;
@@ -10,15 +16,67 @@ static void grow_nodes(graph_builder *b)
     g->node_name = mem_realloc_array(g->node_name, cap, sizeof *g->node_name);
     g->node_op = mem_realloc_array(g->node_op, cap, sizeof *g->node_op);
     g->node_scope = mem_realloc_array(g->node_scope, cap, sizeof *g->node_scope);
-    g->node_body = mem_realloc_array(g->node_body, cap, sizeof *g->node_body);
-    g->node_sharding = mem_realloc_array(g->node_sharding, cap, sizeof *g->node_sharding);
-    g->node_key = mem_realloc_array(g->node_key, cap, sizeof *g->node_key);
-    g->node_stage = mem_realloc_array(g->node_stage, cap, sizeof *g->node_stage);
     g->node_role = mem_realloc_array(g->node_role, cap, sizeof *g->node_role);
     g->node_phase = mem_realloc_array(g->node_phase, cap, sizeof *g->node_phase);
     g->node_class = mem_realloc_array(g->node_class, cap, sizeof *g->node_class);
     g->node_flags = mem_realloc_array(g->node_flags, cap, sizeof *g->node_flags);
+    g->node_body = grow_column(g->node_body, cap, sizeof *g->node_body);
+    g->node_sharding = grow_column(g->node_sharding, cap, sizeof *g->node_sharding);
+    g->node_key = grow_column(g->node_key, cap, sizeof *g->node_key);
+    g->node_stage = grow_column(g->node_stage, cap, sizeof *g->node_stage);
     b->cap_nodes = cap;
+}
+
+/* A column that no node needed yet; `none`: what fills the bytes of those that have no value. */
+static void *make_column(const graph_builder *b, size_t size, int none)
+{
+    void *column = mem_realloc_array(NULL, b->cap_nodes, size);
+    memset(column, none, b->cap_nodes * size);
+    return column;
+}
+
+static void set_body(graph_builder *b, size_t node, uint32_t scope)
+{
+    graph *g = &b->g;
+    if (!g->node_body && scope != GRAPH_NONE) {
+        g->node_body = make_column(b, sizeof *g->node_body, 0xFF);
+    }
+    if (g->node_body) {
+        g->node_body[node] = scope;
+    }
+}
+
+static void set_sharding(graph_builder *b, size_t node, uint32_t text)
+{
+    graph *g = &b->g;
+    if (!g->node_sharding && text != 0) {
+        g->node_sharding = make_column(b, sizeof *g->node_sharding, 0);
+    }
+    if (g->node_sharding) {
+        g->node_sharding[node] = text;
+    }
+}
+
+static void set_key(graph_builder *b, size_t node, int64_t key)
+{
+    graph *g = &b->g;
+    if (!g->node_key && key != -1) {
+        g->node_key = make_column(b, sizeof *g->node_key, 0xFF);
+    }
+    if (g->node_key) {
+        g->node_key[node] = key;
+    }
+}
+
+static void set_stage(graph_builder *b, size_t node, int16_t place)
+{
+    graph *g = &b->g;
+    if (!g->node_stage && place >= 0) {
+        g->node_stage = make_column(b, sizeof *g->node_stage, 0xFF);
+    }
+    if (g->node_stage) {
+        g->node_stage[node] = place;
+    }
 }
 
 static uint8_t class_of(graph_builder *b, uint32_t op, graph_role role)
@@ -83,10 +141,10 @@ uint32_t graph_builder_node(graph_builder *b, const graph_node_in *n)
     g->node_name[i] = builder_name(b, n->name, n->n_name);
     g->node_op[i] = graph_builder_string(b, n->op, n->n_op);
     g->node_scope[i] = n->scope < g->n_scopes ? n->scope : 0;
-    g->node_body[i] = GRAPH_NONE;
-    g->node_sharding[i] = 0;
-    g->node_key[i] = n->key;
-    g->node_stage[i] = n->stage < 0 ? -1 : stage_place(b, n->stage);
+    set_body(b, i, GRAPH_NONE);
+    set_sharding(b, i, 0);
+    set_key(b, i, n->key);
+    set_stage(b, i, n->stage < 0 ? -1 : stage_place(b, n->stage));
     g->node_role[i] = (uint8_t)n->role;
     g->node_phase[i] = (uint8_t)n->phase;
     g->node_class[i] = class_of(b, g->node_op[i], n->role);
@@ -108,7 +166,7 @@ void graph_builder_output(graph_builder *b, uint32_t node, const char *type, siz
         builder_lose(b, MAREY_LOSS_LIMIT, DIAG_NO_OFFSET, 1);
         return;
     }
-    pushed_out r = {node, graph_builder_string(b, type, n), bytes};
+    pushed_out r = {node, tensor_table_put(&b->tensors, graph_builder_string(b, type, n), bytes)};
     VEC_PUSH(b->outs, b->n_outs, b->cap_outs, r);
 }
 
@@ -141,14 +199,14 @@ void graph_builder_attr(graph_builder *b, uint32_t node, const char *key, size_t
 void graph_builder_sharding(graph_builder *b, uint32_t node, const char *text, size_t n)
 {
     if (has_node(b, node)) {
-        b->g.node_sharding[node] = graph_builder_string(b, text, n);
+        set_sharding(b, node, graph_builder_string(b, text, n));
     }
 }
 
 void graph_builder_body(graph_builder *b, uint32_t node, uint32_t scope)
 {
     if (has_node(b, node) && scope < b->g.n_scopes) {
-        b->g.node_body[node] = scope;
+        set_body(b, node, scope);
         b->g.node_flags[node] |= GRAPH_CALL;
     }
 }

@@ -267,7 +267,7 @@ static void follow_callers(hierarchy_work *h, size_t n_stated)
 {
     graph *g = h->g;
     uint8_t *done = mem_calloc(g->n_scopes, 1);
-    for (size_t i = 0; i < g->n_nodes; i++) {
+    for (size_t i = 0; i < g->n_nodes && g->node_body; i++) {
         uint32_t body = g->node_body[i], scope = g->node_scope[i];
         if (body == GRAPH_NONE || body == 0 || body >= n_stated || done[body] || scope < n_stated) {
             continue;
@@ -329,6 +329,8 @@ static void renumber(graph *g)
     permute(g->scope_class, order, n);
     for (size_t i = 0; i < g->n_nodes; i++) {
         g->node_scope[i] = place[g->node_scope[i]];
+    }
+    for (size_t i = 0; i < g->n_nodes && g->node_body; i++) {
         g->node_body[i] = g->node_body[i] == GRAPH_NONE ? GRAPH_NONE : place[g->node_body[i]];
     }
     free(flags);

@@ -111,12 +111,12 @@ static void list_units(crowd *c, uint32_t top)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t s = g->node_scope[i], holder = s == top ? GRAPH_NONE : child[s];
         c->of_node[i] = GRAPH_NONE;
-        bool is_top = s == top && g->node_body[i] == top; /* the call that the scope stands for */
+        bool is_top = s == top && graph_body_of(g, i) == top; /* the call that the scope stands for */
         if (!counts(g, i) || is_top || (s != top && holder == GRAPH_NONE)) {
             continue;
         }
         if (s == top) {
-            uint32_t body = g->node_body[i];
+            uint32_t body = graph_body_of(g, i);
             holder = body != GRAPH_NONE && body != top && child[body] == body ? body : GRAPH_NONE;
         }
         if (holder == GRAPH_NONE) {

@@ -70,7 +70,7 @@ static void find_lanes(laner *r)
             continue;
         }
         uint32_t c = item - v->items[0].first_child;
-        uint32_t stage = p->g->node_stage[node] < 0 ? GRAPH_NONE : (uint32_t)p->g->node_stage[node];
+        uint32_t stage = (uint32_t)graph_stage_of(p->g, node); /* none is GRAPH_NONE */
         r->start[c] = r->start[c] == GRAPH_NONE ? node : r->start[c];
         if (stage < r->n_lanes) {
             r->lane[c] = votes[c] == 0 ? stage : r->lane[c];

@@ -11,7 +11,7 @@ void graph_deinit(graph *g)
 {
     void *owned[] = {g->text,          g->string_at,  g->node_name,  g->node_op,        g->node_scope,   g->node_body,
                      g->node_sharding, g->node_key,   g->node_stage, g->node_role,      g->node_phase,   g->node_class,
-                     g->node_flags,    g->out_first,  g->out_type,   g->out_bytes,      g->attr_first,   g->attr_key,
+                     g->node_flags,    g->out_first,  g->out_tensor, g->tensors,        g->attr_first,   g->attr_key,
                      g->attr_value,    g->edge_from,  g->edge_to,    g->edge_from_slot, g->edge_to_slot, g->edge_flags,
                      g->in_first,      g->from_first, g->from_edge,  g->scope_parent,   g->scope_name,   g->scope_class,
                      g->scope_flags,   g->stages,     g->stage_ranks};
@@ -51,7 +51,8 @@ void graph_scope_path(const graph *g, uint32_t scope, strbuf *out)
 
 const char *graph_attr(const graph *g, uint32_t node, const char *key)
 {
-    for (uint32_t i = g->attr_first[node]; i < g->attr_first[node + 1]; i++) {
+    graph_rows rows = graph_attrs_of(g, node);
+    for (uint32_t i = rows.first; i < rows.end; i++) {
         if (strcmp(graph_string(g, g->attr_key[i]), key) == 0) {
             return graph_string(g, g->attr_value[i]);
         }
@@ -62,7 +63,7 @@ const char *graph_attr(const graph *g, uint32_t node, const char *key)
 /* The innermost lists of the text are the inputs: "((8,1),(1,4))" has two, "(8,1)" one. */
 size_t graph_sharding(const graph *g, uint32_t node, unsigned slot, uint32_t *slices, size_t cap)
 {
-    const char *s = graph_string(g, g->node_sharding[node]);
+    const char *s = graph_string(g, graph_sharding_of(g, node));
     unsigned at = 0;
     size_t n = 0;
     bool filled = false; /* the list at hand holds a number */
@@ -87,7 +88,7 @@ uint64_t graph_edge_bytes(const graph *g, uint32_t edge)
 {
     uint32_t from = g->edge_from[edge];
     uint32_t out = g->out_first[from] + g->edge_from_slot[edge];
-    return out < g->out_first[from + 1] && !(g->edge_flags[edge] & GRAPH_CONTROL) ? g->out_bytes[out] : 0;
+    return out < g->out_first[from + 1] && !(g->edge_flags[edge] & GRAPH_CONTROL) ? graph_out_bytes(g, out) : 0;
 }
 
 uint32_t graph_depth(const graph *g)
@@ -134,7 +135,7 @@ size_t graph_cyclic_nodes(const graph *g)
 
 size_t graph_bytes(const graph *g, size_t *attributes)
 {
-    size_t attrs = g->n_attrs * 8 + (g->n_nodes + 1) * 4;
+    size_t attrs = g->n_attrs * 8 + (g->attr_first ? (g->n_nodes + 1) * 4 : 0);
     uint8_t *is_value = mem_calloc(g->n_strings + 1, 1); /* text that only attributes use */
     for (size_t i = 0; i < g->n_attrs; i++) {
         is_value[g->attr_key[i]] = is_value[g->attr_value[i]] = 1;
@@ -142,19 +143,22 @@ size_t graph_bytes(const graph *g, size_t *attributes)
     for (size_t i = 0; i < g->n_nodes; i++) {
         is_value[g->node_name[i]] = is_value[g->node_op[i]] = 0;
     }
-    for (size_t i = 0; i < g->n_outs; i++) {
-        is_value[g->out_type[i]] = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        is_value[g->tensors[i].type] = 0;
     }
     for (size_t i = 0; i < g->n_strings; i++) {
-        attrs += is_value[i] ? strlen(graph_string(g, (uint32_t)i)) + 9 : 0;
+        attrs += is_value[i] ? strlen(graph_string(g, (uint32_t)i)) + 5 : 0;
     }
     free(is_value);
     if (attributes) {
         *attributes = attrs;
     }
-    size_t bytes = sizeof *g + g->n_text + g->n_strings * 8;
-    bytes += g->n_nodes * (5 * 4 + 8 + 2 + 4) + (g->n_nodes + 1) * 16; /* columns; four indices */
-    bytes += g->n_outs * 12 + g->n_attrs * 8 + g->n_edges * (4 + 4 + 2 + 2 + 1 + 4);
+    size_t bytes = sizeof *g + g->n_text + g->n_strings * 4;
+    bytes += g->n_nodes * (3 * 4 + 4) + (g->n_nodes + 1) * 12; /* columns; three indices */
+    bytes += g->n_nodes * ((g->node_body ? 4U : 0U) + (g->node_sharding ? 4U : 0U) + (g->node_key ? 8U : 0U) +
+                           (g->node_stage ? 2U : 0U) + (g->attr_first ? 4U : 0U));
+    bytes += g->n_outs * 4 + g->n_tensors * sizeof *g->tensors + g->n_attrs * 8;
+    bytes += g->n_edges * (4 + 4 + 2 + 2 + 1 + 4);
     bytes += g->n_scopes * 13 + g->n_stages * sizeof *g->stages + g->n_stage_ranks * 4;
     return bytes;
 }

@@ -78,10 +78,16 @@ typedef struct graph_stage {
     uint32_t n_ranks;
 } graph_stage;
 
+typedef struct graph_tensor {
+    uint32_t type;  /* string: "bf16[32,1024,5120]", in the input's own words where it is no plain tensor */
+    uint64_t bytes; /* 0: not known */
+} graph_tensor;
+
 typedef struct graph {
-    /* Strings: id i is the NUL-terminated text at text + string_at[i]; id 0 is ""; string_at[n_strings] is n_text. */
+    /* Strings: id i is the NUL-terminated text at text + string_at[i]; id 0 is ""; string_at[n_strings] is n_text,
+     * which is below 4 GiB. */
     char *text;
-    uint64_t *string_at; /* [n_strings + 1] */
+    uint32_t *string_at; /* [n_strings + 1] */
     size_t n_strings, n_text;
 
     /* Nodes, in the input's order. */
@@ -89,23 +95,25 @@ typedef struct graph {
     uint32_t *node_name;  /* string: as the input writes it; may be "", not unique, or have another id for one text */
     uint32_t *node_op;    /* string: operator type, "MatMul", "com.microsoft::FusedMatMul" */
     uint32_t *node_scope; /* scope that holds it */
-    uint32_t *node_body;  /* scope of its body (the first, where it has several: siblings follow); GRAPH_NONE */
+    uint8_t *node_role;   /* graph_role */
+    uint8_t *node_phase;  /* graph_phase */
+    uint8_t *node_class;  /* graph_class */
+    uint8_t *node_flags;
+    /* What many graphs have at no node: a column is NULL then. Read by graph_body_of() and its like. */
+    uint32_t *node_body;     /* scope of its body (the first, where it has several: siblings follow); GRAPH_NONE */
     uint32_t *node_sharding; /* string: slices per dimension of each input, "((8,1),(1,4))"; 0: none */
     int64_t *node_key;       /* the input's number (rf_id, HLO id, node_id), for links with a run; -1: none */
     int16_t *node_stage;     /* place in stages; -1: none */
-    uint8_t *node_role;      /* graph_role */
-    uint8_t *node_phase;     /* graph_phase */
-    uint8_t *node_class;     /* graph_class */
-    uint8_t *node_flags;
 
     /* Outputs of nodes: rows [out_first[i], out_first[i + 1]) belong to node i. */
-    uint32_t *out_first; /* [n_nodes + 1] */
-    uint32_t *out_type;  /* string: "bf16[32,1024,5120]", in the input's own words where they are no plain tensor */
-    uint64_t *out_bytes; /* 0: not known */
+    uint32_t *out_first;  /* [n_nodes + 1] */
+    uint32_t *out_tensor; /* place in tensors */
     size_t n_outs;
+    graph_tensor *tensors; /* each once: outputs have few kinds */
+    size_t n_tensors;
 
     /* Attributes: rows [attr_first[i], attr_first[i + 1]) belong to node i. */
-    uint32_t *attr_first;            /* [n_nodes + 1] */
+    uint32_t *attr_first;            /* [n_nodes + 1]; NULL: there are none. See graph_attrs_of() */
     uint32_t *attr_key, *attr_value; /* strings; a value over 1 KiB is cut and says its size */
     size_t n_attrs;
 
@@ -142,6 +150,39 @@ bool graph_index(graph *g);
 static inline const char *graph_string(const graph *g, uint32_t id)
 {
     return id < g->n_strings ? g->text + g->string_at[id] : "";
+}
+static inline uint32_t graph_body_of(const graph *g, uint32_t node)
+{
+    return g->node_body ? g->node_body[node] : GRAPH_NONE;
+}
+static inline uint32_t graph_sharding_of(const graph *g, uint32_t node)
+{
+    return g->node_sharding ? g->node_sharding[node] : 0;
+}
+static inline int64_t graph_key_of(const graph *g, uint32_t node)
+{
+    return g->node_key ? g->node_key[node] : -1;
+}
+static inline int graph_stage_of(const graph *g, uint32_t node)
+{
+    return g->node_stage ? g->node_stage[node] : -1;
+}
+/* Rows [first, end). */
+typedef struct graph_rows {
+    uint32_t first, end;
+} graph_rows;
+static inline graph_rows graph_attrs_of(const graph *g, uint32_t node)
+{
+    return g->attr_first ? (graph_rows){g->attr_first[node], g->attr_first[node + 1]} : (graph_rows){0, 0};
+}
+/** String: the type of an output; its bytes, 0 where they are not known. */
+static inline uint32_t graph_out_type(const graph *g, uint32_t out)
+{
+    return g->tensors[g->out_tensor[out]].type;
+}
+static inline uint64_t graph_out_bytes(const graph *g, uint32_t out)
+{
+    return g->tensors[g->out_tensor[out]].bytes;
 }
 /** Name without its path (behind the last '/'), or the operator type where it has no name. Lives as long as g. */
 const char *graph_node_label(const graph *g, uint32_t node);

@@ -48,17 +48,28 @@ static const char *check_rows(const graph *g, const uint32_t *first, size_t n, c
     return NULL;
 }
 
+static const char *check_attributes(const graph *g)
+{
+    if (!g->attr_first) {
+        return g->n_attrs == 0 ? NULL : "attributes have no index";
+    }
+    return check_rows(g, g->attr_first, g->n_attrs, "the index of attributes is wrong");
+}
+
 static const char *check_nodes(const graph *g)
 {
     size_t implied = 0;
     for (size_t i = 0; i < g->n_nodes; i++) {
-        if (g->node_name[i] >= g->n_strings || g->node_op[i] >= g->n_strings || g->node_sharding[i] >= g->n_strings) {
+        if (g->node_name[i] >= g->n_strings || g->node_op[i] >= g->n_strings ||
+            graph_sharding_of(g, (uint32_t)i) >= g->n_strings) {
             return "a node's name, operator type or sharding is no string";
         }
-        if (g->node_scope[i] >= g->n_scopes || (g->node_body[i] != GRAPH_NONE && g->node_body[i] >= g->n_scopes)) {
+        uint32_t body = graph_body_of(g, (uint32_t)i);
+        if (g->node_scope[i] >= g->n_scopes || (body != GRAPH_NONE && body >= g->n_scopes)) {
             return "a node's scope or body does not exist";
         }
-        if (g->node_stage[i] < -1 || (g->node_stage[i] >= 0 && (size_t)g->node_stage[i] >= g->n_stages)) {
+        int stage = graph_stage_of(g, (uint32_t)i);
+        if (stage < -1 || (stage >= 0 && (size_t)stage >= g->n_stages)) {
             return "a node's stage does not exist";
         }
         if (g->node_role[i] >= GRAPH_ROLE_COUNT || g->node_phase[i] >= GRAPH_PHASE_COUNT ||
@@ -73,7 +84,12 @@ static const char *check_nodes(const graph *g)
 static const char *check_values(const graph *g)
 {
     for (size_t i = 0; i < g->n_outs; i++) {
-        if (g->out_type[i] >= g->n_strings) {
+        if (g->out_tensor[i] >= g->n_tensors) {
+            return "an output's tensor does not exist";
+        }
+    }
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        if (g->tensors[i].type >= g->n_strings) {
             return "an output's type is no string";
         }
     }
@@ -134,7 +150,7 @@ const char *graph_check(const graph *g)
     breach = breach ? breach : check_scopes(g);
     breach = breach ? breach : check_nodes(g);
     breach = breach ? breach : check_rows(g, g->out_first, g->n_outs, "the index of outputs is wrong");
-    breach = breach ? breach : check_rows(g, g->attr_first, g->n_attrs, "the index of attributes is wrong");
+    breach = breach ? breach : check_attributes(g);
     breach = breach ? breach : check_rows(g, g->in_first, g->n_edges, "the index of edges into nodes is wrong");
     breach = breach ? breach : check_rows(g, g->from_first, g->n_edges, "the index of edges out of nodes is wrong");
     breach = breach ? breach : check_values(g);

@@ -73,8 +73,8 @@ static const char *check_nodes(const graph_plan *p)
     size_t own = 0;
     for (size_t i = 0; i < g->n_nodes; i++) {
         uint32_t e = p->element_of[i];
-        bool stands_for =
-            e < p->n_elements && p->elements[e].kind == ELEMENT_MODULE && g->node_body[i] == g->node_scope[i];
+        bool stands_for = e < p->n_elements && p->elements[e].kind == ELEMENT_MODULE &&
+                          graph_body_of(g, (uint32_t)i) == g->node_scope[i];
         if (e != GRAPH_NONE && !stands_for && (e >= p->n_elements || p->elements[e].kind != ELEMENT_LEAF)) {
             return "a node is shown by what is no leaf";
         }

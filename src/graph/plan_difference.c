@@ -30,7 +30,8 @@ static void put_place(const graph_plan *p, uint32_t member, uint32_t leaf, strbu
 /* The first attribute that differs. */
 static bool put_attribute(const graph *g, uint32_t a, uint32_t b, strbuf *out)
 {
-    for (uint32_t i = g->attr_first[b]; i < g->attr_first[b + 1]; i++) {
+    graph_rows of_a = graph_attrs_of(g, a), of_b = graph_attrs_of(g, b);
+    for (uint32_t i = of_b.first; i < of_b.end; i++) {
         const char *key = graph_string(g, g->attr_key[i]), *value = graph_string(g, g->attr_value[i]);
         const char *first = graph_attr(g, a, key);
         if (attr_names_instance(key) || (first && strcmp(first, value) == 0)) {
@@ -43,7 +44,7 @@ static bool put_attribute(const graph *g, uint32_t a, uint32_t b, strbuf *out)
         }
         return true;
     }
-    for (uint32_t i = g->attr_first[a]; i < g->attr_first[a + 1]; i++) {
+    for (uint32_t i = of_a.first; i < of_a.end; i++) {
         const char *key = graph_string(g, g->attr_key[i]);
         if (!attr_names_instance(key) && !graph_attr(g, b, key)) {
             if (out) {
@@ -60,7 +61,7 @@ static bool put_operator(const graph *g, uint32_t a, uint32_t b, strbuf *out)
 {
     uint32_t n_a = g->out_first[a + 1] - g->out_first[a], n_b = g->out_first[b + 1] - g->out_first[b];
     for (uint32_t i = 0; i < n_a && i < n_b; i++) {
-        uint32_t x = g->out_type[g->out_first[a] + i], y = g->out_type[g->out_first[b] + i];
+        uint32_t x = graph_out_type(g, g->out_first[a] + i), y = graph_out_type(g, g->out_first[b] + i);
         if (x != y) {
             if (out) {
                 strbuf_printf(out, "shape %.80s not %.80s", graph_string(g, y), graph_string(g, x));
@@ -74,10 +75,10 @@ static bool put_operator(const graph *g, uint32_t a, uint32_t b, strbuf *out)
         }
         return true;
     }
-    if (g->node_sharding[a] != g->node_sharding[b]) {
+    uint32_t x = graph_sharding_of(g, a), y = graph_sharding_of(g, b);
+    if (x != y) {
         if (out) {
-            strbuf_printf(out, "sharding %.80s not %.80s", graph_string(g, g->node_sharding[b]),
-                          graph_string(g, g->node_sharding[a]));
+            strbuf_printf(out, "sharding %.80s not %.80s", graph_string(g, y), graph_string(g, x));
         }
         return true;
     }

@@ -49,7 +49,7 @@ static bool brings_data(const plan_work *w, uint32_t node, const uint8_t *makers
 {
     const graph *g = w->g;
     bool maker = makers[g->node_op[node]] == 2;
-    if (!(is_data(g, node) || maker) || g->node_body[node] != GRAPH_NONE ||
+    if (!(is_data(g, node) || maker) || graph_body_of(g, node) != GRAPH_NONE ||
         g->from_first[node] == g->from_first[node + 1]) {
         return false;
     }
@@ -246,7 +246,7 @@ static bool is_call(const plan_work *w, uint32_t node)
 {
     const graph *g = w->g;
     uint32_t scope = g->node_scope[node];
-    return g->node_body[node] == scope && scope != 0 && w->into[node] == node && w->folded[node] == GRAPH_NONE &&
+    return graph_body_of(g, node) == scope && scope != 0 && w->into[node] == node && w->folded[node] == GRAPH_NONE &&
            g->node_role[node] == GRAPH_OPERATOR && !has_edges(g, node);
 }
 

@@ -33,12 +33,13 @@ uint32_t data_inputs(const graph *g, uint32_t node)
 
 static bool same_attributes(const graph *g, uint32_t a, uint32_t b, bool values)
 {
-    uint32_t n = g->attr_first[a + 1] - g->attr_first[a];
-    if (n != g->attr_first[b + 1] - g->attr_first[b]) {
+    graph_rows of_a = graph_attrs_of(g, a), of_b = graph_attrs_of(g, b);
+    uint32_t n = of_a.end - of_a.first;
+    if (n != of_b.end - of_b.first) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t x = g->attr_first[a] + i, y = g->attr_first[b] + i;
+        uint32_t x = of_a.first + i, y = of_b.first + i;
         if (g->attr_key[x] != g->attr_key[y]) {
             return false;
         }
@@ -56,7 +57,7 @@ static bool same_outputs(const graph *g, uint32_t a, uint32_t b, bool shapes)
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t x = g->out_type[g->out_first[a] + i], y = g->out_type[g->out_first[b] + i];
+        uint32_t x = graph_out_type(g, g->out_first[a] + i), y = graph_out_type(g, g->out_first[b] + i);
         if (x == y) {
             continue;
         }
@@ -79,5 +80,5 @@ bool same_operator(const graph *g, uint32_t a, uint32_t b, graph_strictness leve
     }
     bool exact = level == STRICT_EXACT;
     return same_attributes(g, a, b, exact) && same_outputs(g, a, b, exact) &&
-           (!exact || g->node_sharding[a] == g->node_sharding[b]);
+           (!exact || graph_sharding_of(g, a) == graph_sharding_of(g, b));
 }

@@ -46,7 +46,8 @@ static uint64_t label_of(label_work *l, uint32_t node)
         return h;
     }
     bool exact = l->level == STRICT_EXACT;
-    for (uint32_t i = g->attr_first[node]; i < g->attr_first[node + 1]; i++) {
+    graph_rows attrs = graph_attrs_of(g, node);
+    for (uint32_t i = attrs.first; i < attrs.end; i++) {
         uint32_t key = g->attr_key[i];
         if (l->naming[key] == 0) {
             l->naming[key] = attr_names_instance(graph_string(g, key)) ? 2 : 1;
@@ -55,10 +56,11 @@ static uint64_t label_of(label_work *l, uint32_t node)
         h = exact && l->naming[key] == 1 ? mix64(h, hash_string(l, g->attr_value[i])) : h;
     }
     for (uint32_t i = g->out_first[node]; i < g->out_first[node + 1]; i++) {
-        const char *type = graph_string(g, g->out_type[i]);
-        h = mix64(h, exact ? hash_string(l, g->out_type[i]) : hash_text(type, type_without_shape(type)));
+        uint32_t id = graph_out_type(g, i);
+        const char *type = graph_string(g, id);
+        h = mix64(h, exact ? hash_string(l, id) : hash_text(type, type_without_shape(type)));
     }
-    return exact ? mix64(h, hash_string(l, g->node_sharding[node])) : h;
+    return exact ? mix64(h, hash_string(l, graph_sharding_of(g, node))) : h;
 }
 
 void plan_labels(plan_work *w)

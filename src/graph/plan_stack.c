@@ -347,7 +347,7 @@ static uint64_t stage_key(const plan_work *w, const tree_node *t)
     if (w->g->n_stages < 2 || t->lo >= t->hi) {
         return 0;
     }
-    int stage = w->g->node_stage[w->leaf_node[w->at[t->lo]]];
+    int stage = graph_stage_of(w->g, w->leaf_node[w->at[t->lo]]);
     return stage < 0 ? 0 : mix64((uint64_t)stage, 9);
 }
 

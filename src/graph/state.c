@@ -190,7 +190,7 @@ void graph_state_part_stages(graph_state *s, const graph_plan *p)
     }
     for (size_t i = s->n; i-- > 1;) { /* children stand behind their parents */
         const plan_element *e = &p->elements[i];
-        int own = e->kind == ELEMENT_LEAF ? p->g->node_stage[e->node] : stage[i];
+        int own = e->kind == ELEMENT_LEAF ? graph_stage_of(p->g, e->node) : stage[i];
         int *up = &stage[e->parent];
         *up = own < 0 && own != SEVERAL ? *up : *up == NOT_YET || *up == own ? own : SEVERAL;
         if (own == SEVERAL && !state_is_open(s, p, (uint32_t)i)) {

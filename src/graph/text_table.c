@@ -74,6 +74,11 @@ static void grow(text_table *t)
     t->cap = cap;
 }
 
+static bool has_room(const text_table *t, size_t n)
+{
+    return t->n < (1U << 31) && n < UINT32_MAX - t->n_text;
+}
+
 static uint32_t append(text_table *t, const char *s, size_t n)
 {
     VEC_RESERVE(t->text, t->cap_text, t->n_text + n + 1);
@@ -82,9 +87,9 @@ static uint32_t append(text_table *t, const char *s, size_t n)
         memcpy(t->text + t->n_text, s, n);
     }
     t->text[t->n_text + n] = '\0';
-    t->at[t->n] = t->n_text;
+    t->at[t->n] = (uint32_t)t->n_text;
     t->n_text += n + 1;
-    t->at[t->n + 1] = t->n_text;
+    t->at[t->n + 1] = (uint32_t)t->n_text;
     return (uint32_t)t->n++;
 }
 
@@ -107,7 +112,7 @@ uint32_t text_table_put(text_table *t, const char *s, size_t n, bool *is_new)
             return id;
         }
     }
-    if (t->n >= (1U << 31)) {
+    if (!has_room(t, n)) {
         return UINT32_MAX;
     }
     if (is_new) {
@@ -132,7 +137,7 @@ uint32_t text_table_append(text_table *t, const char *s, size_t n)
             return id;
         }
     }
-    if (t->n >= (1U << 31)) {
+    if (!has_room(t, n)) {
         return UINT32_MAX;
     }
     uint32_t id = append(t, s, n);

@@ -17,7 +17,7 @@ typedef struct text_slot {
 typedef struct text_table {
     char *text; /* each text is NUL-terminated */
     size_t n_text, cap_text;
-    uint64_t *at; /* [n + 1] */
+    uint32_t *at; /* [n + 1] */
     size_t n, cap_at;
     text_slot *slots;
     size_t cap; /* power of two */
@@ -25,7 +25,7 @@ typedef struct text_table {
     uint32_t *recent; /* ids + 1 of appended texts, by a hash of their ends */
 } text_table;
 
-/** @return the id; at most 2^31 texts: UINT32_MAX beyond. `is_new` may be NULL. */
+/** @return the id; at most 2^31 texts of 4 GiB together: UINT32_MAX beyond. `is_new` may be NULL. */
 uint32_t text_table_put(text_table *t, const char *s, size_t n, bool *is_new);
 /** For texts that hardly ever come twice: a new id, unless the same text came a short while ago. Such texts are not
  * found by text_table_put(). */

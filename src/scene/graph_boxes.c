@@ -405,7 +405,7 @@ static void second_line(const graph_picture *p, const plan_element *e, char *out
         }
     } else if (e->klass == GRAPH_CLASS_DATA && e->node < g->n_nodes &&
                g->out_first[e->node] < g->out_first[e->node + 1]) {
-        (void)snprintf(out, cap, "%s", graph_string(g, g->out_type[g->out_first[e->node]]));
+        (void)snprintf(out, cap, "%s", graph_string(g, graph_out_type(g, g->out_first[e->node])));
     } else if (e->node < g->n_nodes) {
         const char *op = graph_string(g, g->node_op[e->node]);
         const char *label = p->of->plan->text + e->label;

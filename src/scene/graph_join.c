@@ -294,8 +294,10 @@ static void add_stage_runs(joining *w)
     free(steps);
     w->j->stage_runs = runs;
     w->j->n_stages = g->n_stages;
-    w->j->node_stage = mem_alloc((g->n_nodes + 1) * sizeof *w->j->node_stage);
-    memcpy(w->j->node_stage, g->node_stage, g->n_nodes * sizeof *w->j->node_stage);
+    if (g->node_stage) {
+        w->j->node_stage = mem_alloc((g->n_nodes + 1) * sizeof *w->j->node_stage);
+        memcpy(w->j->node_stage, g->node_stage, g->n_nodes * sizeof *w->j->node_stage);
+    }
 }
 
 /* One rank's step: its mean over all, and how many there are. */

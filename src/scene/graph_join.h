@@ -43,7 +43,7 @@ typedef struct graph_join {
     uint64_t n_joined_events;
     double n_runs;       /* ranks x steps, at least 1: divides sums into one rank's step */
     double *stage_runs;  /* [n_stages] the same of the ranks of one of the graph's stages; 0: the run has none */
-    int16_t *node_stage; /* [n_nodes] as in the graph */
+    int16_t *node_stage; /* [n_nodes] as in the graph; NULL: it states none */
     size_t n_stages;
     double step_ns; /* mean step over ranks; the run's length where it has none */
     int64_t step;   /* number of the only step; -1: several or none */
@@ -61,7 +61,7 @@ static inline double graph_join_step_ns(const graph_join *j, uint32_t node)
     if (node >= j->n_nodes) {
         return 0;
     }
-    size_t at = j->node_stage[node] < 0 ? j->n_stages : (size_t)j->node_stage[node];
+    size_t at = !j->node_stage || j->node_stage[node] < 0 ? j->n_stages : (size_t)j->node_stage[node];
     double runs = at < j->n_stages && j->stage_runs[at] > 0 ? j->stage_runs[at] : j->n_runs;
     return (double)j->times[node].sum_ns / runs;
 }

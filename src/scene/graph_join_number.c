@@ -251,8 +251,8 @@ void graph_join_numbers(joining *w)
         return;
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (g->node_key[i] > 0) {
-            *map64_put(&k.by_key, (uint64_t)g->node_key[i]) = (uint64_t)i + 1;
+        if (graph_key_of(g, i) > 0) {
+            *map64_put(&k.by_key, (uint64_t)graph_key_of(g, i)) = (uint64_t)i + 1;
         }
     }
     if (k.by_key.n > 0) {

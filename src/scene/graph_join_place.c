@@ -143,7 +143,8 @@ static void make_groups(placing *k)
             continue;
         }
         place_at at = {.module = k->module_of_scope[g->node_scope[i]], .phase = g->node_phase[i]};
-        at.stage = g->node_stage[i] < 0 ? -1 : g->stages[g->node_stage[i]].stage;
+        int stage = graph_stage_of(g, (uint32_t)i);
+        at.stage = stage < 0 ? -1 : g->stages[stage].stage;
         uint64_t *place = map64_put(&k->group_of, key_of(&at, k->op_of_node[i]));
         if (*place == 0) {
             place_group fresh = {0};

@@ -8,7 +8,7 @@ static double output_bytes(const graph *g, uint32_t node)
 {
     double sum = 0;
     for (uint32_t i = g->out_first[node]; i < g->out_first[node + 1]; i++) {
-        sum += (double)g->out_bytes[i];
+        sum += (double)graph_out_bytes(g, i);
     }
     return sum;
 }
@@ -40,7 +40,7 @@ size_t graph_sharding_cells(const graph_plan *p, uint32_t element, uint32_t slic
     const plan_element *e = &p->elements[element];
     uint32_t own[8];
     uint32_t *to = slices ? slices : own;
-    if (e->kind != ELEMENT_LEAF || e->node >= p->g->n_nodes || p->g->node_sharding[e->node] == 0) {
+    if (e->kind != ELEMENT_LEAF || e->node >= p->g->n_nodes || graph_sharding_of(p->g, e->node) == 0) {
         return 0;
     }
     size_t n = 0;

@@ -40,17 +40,17 @@ static void add_node(tip *t, const graph *g, uint32_t node)
     uint32_t first = g->out_first[node];
     uint32_t n = g->out_first[node + 1] - first;
     for (uint32_t i = 0; i < n && i < TIP_OUTPUTS; i++) {
-        graph_short_text(graph_string(g, g->out_type[first + i]), text, sizeof text, 60);
+        graph_short_text(graph_string(g, graph_out_type(g, first + i)), text, sizeof text, 60);
         (void)tip_add(t, i == 0 ? "puts out" : "", "%s", text);
     }
     if (n > TIP_OUTPUTS) {
         (void)tip_add(t, "", "%u more", n - TIP_OUTPUTS);
     }
-    if (g->node_sharding[node] != 0) {
-        (void)tip_add(t, "sharding", "%s", graph_string(g, g->node_sharding[node]));
+    if (graph_sharding_of(g, node) != 0) {
+        (void)tip_add(t, "sharding", "%s", graph_string(g, graph_sharding_of(g, node)));
     }
-    uint32_t a = g->attr_first[node];
-    uint32_t attrs = g->attr_first[node + 1] - a;
+    uint32_t a = graph_attrs_of(g, node).first;
+    uint32_t attrs = graph_attrs_of(g, node).end - a;
     for (uint32_t i = 0; i < attrs && i < TIP_ATTRIBUTES; i++) {
         graph_short_text(graph_string(g, g->attr_value[a + i]), text, sizeof text, 60);
         char key[48];

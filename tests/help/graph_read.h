@@ -73,7 +73,7 @@ static inline const char *type_of(const graph *g, const char *name)
 {
     uint32_t i = node_named(g, name);
     assert_true(i != GRAPH_NONE && g->out_first[i] < g->out_first[i + 1]);
-    return graph_string(g, g->out_type[g->out_first[i]]);
+    return graph_string(g, graph_out_type(g, g->out_first[i]));
 }
 
 static inline size_t real_nodes(const graph *g)

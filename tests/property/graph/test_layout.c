@@ -286,6 +286,7 @@ static void lanes_of_random_graphs_hold(void **state)
         w.g.stages = mem_alloc(sizeof stages);
         memcpy(w.g.stages, stages, sizeof stages);
         w.g.n_stages = 3;
+        w.g.node_stage = mem_realloc_array(w.g.node_stage, w.g.n_nodes, sizeof *w.g.node_stage);
         for (size_t i = 0; i < w.g.n_nodes; i++) {
             w.g.node_stage[i] = (int16_t)((int)(test_random(&s) % 4) - 1);
         }

@@ -44,7 +44,7 @@ static bool same_value(const graph_plan *p, uint32_t a, uint32_t b)
     const char *x = graph_attr(g, a, "mode"), *y = graph_attr(g, b, "mode");
     bool same = (!x && !y) || (x && y && strcmp(x, y) == 0);
     uint32_t i = g->out_first[a], k = g->out_first[b];
-    return same && (i == g->out_first[a + 1] || g->out_type[i] == g->out_type[k]);
+    return same && (i == g->out_first[a + 1] || graph_out_type(g, i) == graph_out_type(g, k));
 }
 
 static void check_family(const graph_plan *p, const plan_family *f)

@@ -105,7 +105,7 @@ static void rows_belong_to_their_nodes(void **state)
     graph_builder_sharding(b, a, "((8,1),(1,4))", 13);
     graph g;
     finish(&b, &g);
-    assert_string_equal(graph_string(&g, g.out_type[g.out_first[a] + 1]), "f32[8]");
+    assert_string_equal(graph_string(&g, graph_out_type(&g, g.out_first[a] + 1)), "f32[8]");
     assert_int_equal(graph_edge_bytes(&g, 0), 32);
     assert_int_equal(graph_edge_bytes(&g, 2), 0); /* control, whatever its slot */
     assert_string_equal(graph_attr(&g, c, "k"), "v");
@@ -129,6 +129,52 @@ static void rows_belong_to_their_nodes(void **state)
     assert_int_equal(graph_sharding(&g, c, 0, slices, 4), 0);
     assert_int_equal(graph_cyclic_nodes(&g), 1);
     graph_deinit(&g);
+}
+
+/* Columns that no node has a value in stay away; one value makes them whole, whenever it comes. */
+static void columns_that_are_needed(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        graph_builder *b = graph_builder_create(NULL, 0);
+        uint32_t scope = graph_builder_path(b, 0, "body", 4, '/');
+        const uint32_t n = 3000; /* more than the first that fit */
+        for (uint32_t i = 0; i < n; i++) {
+            graph_node_in in = {"n",
+                                "Add",
+                                1,
+                                3,
+                                0,
+                                late && i == n / 2 ? 77 : -1,
+                                late && i == n / 2 ? 4 : -1,
+                                GRAPH_OPERATOR,
+                                GRAPH_FORWARD,
+                                0};
+            (void)graph_builder_node(b, &in);
+            graph_builder_output(b, i, i % 2 ? "f32[2]" : "f32[4]", 6, i % 2 ? 8 : i % 4 ? 16 : 0);
+        }
+        if (late) {
+            graph_builder_body(b, n - 1, scope);
+            graph_builder_sharding(b, 1, "(2,1)", 5);
+            graph_builder_attr(b, 2, "k", 1, "v", 1);
+        }
+        graph g;
+        finish(&b, &g);
+        assert_int_equal(g.n_outs, n);
+        assert_int_equal(g.n_tensors, 3);
+        assert_true((g.node_body != NULL) == late && (g.node_sharding != NULL) == late);
+        assert_true((g.node_key != NULL) == late && (g.node_stage != NULL) == late && (g.attr_first != NULL) == late);
+        for (uint32_t i = 0; i < n; i++) {
+            assert_true(graph_key_of(&g, i) == (late && i == n / 2 ? 77 : -1));
+            assert_int_equal(graph_stage_of(&g, i), late && i == n / 2 ? 0 : -1);
+            assert_int_equal(graph_body_of(&g, i), late && i == n - 1 ? scope : GRAPH_NONE);
+            assert_string_equal(graph_string(&g, graph_sharding_of(&g, i)), late && i == 1 ? "(2,1)" : "");
+            assert_int_equal(graph_attrs_of(&g, i).end - graph_attrs_of(&g, i).first, late && i == 2);
+            assert_string_equal(graph_string(&g, graph_out_type(&g, g.out_first[i])), i % 2 ? "f32[2]" : "f32[4]");
+            assert_int_equal(graph_out_bytes(&g, g.out_first[i]), i % 2 ? 8 : i % 4 ? 16 : 0);
+        }
+        graph_deinit(&g);
+    }
 }
 
 static void scopes_of_paths(void **state)
@@ -293,7 +339,7 @@ int main(void)
         cmocka_unit_test(rows_belong_to_their_nodes), cmocka_unit_test(scopes_of_paths),
         cmocka_unit_test(an_empty_graph_is_refused),  cmocka_unit_test(a_hub_is_sorted_by_slot),
         cmocka_unit_test(a_cycle_is_counted),         cmocka_unit_test(operator_types_have_classes),
-        cmocka_unit_test(finish_can_be_cancelled),
+        cmocka_unit_test(finish_can_be_cancelled),    cmocka_unit_test(columns_that_are_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,9 +94,9 @@ static void whole(void **state)
     assert_string_equal(attr_of(g, "aten::mm(0)", "pg"), "default");
     assert_string_equal(attr_of(g, "nccl:all_reduce", "type"), "collective");
     assert_int_equal(g->out_first[1], 2);
-    assert_string_equal(graph_string(g, g->out_type[0]), "f16[64,10]");
-    assert_int_equal(g->out_bytes[0], 1280);
-    assert_string_equal(graph_string(g, g->out_type[1]), "Int");
+    assert_string_equal(graph_string(g, graph_out_type(g, 0)), "f16[64,10]");
+    assert_int_equal(graph_out_bytes(g, 0), 1280);
+    assert_string_equal(graph_string(g, graph_out_type(g, 1)), "Int");
     forget(&r);
     strbuf_deinit(&file);
 }

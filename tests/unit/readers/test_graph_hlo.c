@@ -50,7 +50,7 @@ static void test_instructions(void **state)
     assert_string_equal(attr_of(&r.g, "c", "value"), "7");
     uint32_t t = node_named(&r.g, "t");
     assert_int_equal(r.g.out_first[t + 1] - r.g.out_first[t], 2);
-    assert_int_equal(r.g.out_bytes[r.g.out_first[t]], 32);
+    assert_int_equal(graph_out_bytes(&r.g, r.g.out_first[t]), 32);
     uint32_t g = node_named(&r.g, "g");
     assert_int_equal(r.g.edge_from_slot[r.g.in_first[g]], 1);
     assert_int_equal(graph_edge_bytes(&r.g, r.g.in_first[g]), 4);

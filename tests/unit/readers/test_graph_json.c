@@ -43,7 +43,7 @@ static void test_model_explorer(void **state)
     assert_string_equal(graph_attr(&r.g, 0, "k"), "3\xC3\x97"
                                                   "3");
     assert_string_equal(graph_attr(&r.g, 0, "o"), "7");
-    assert_string_equal(graph_string(&r.g, r.g.out_type[r.g.out_first[0]]), "float32[1,2]");
+    assert_string_equal(graph_string(&r.g, graph_out_type(&r.g, r.g.out_first[0])), "float32[1,2]");
     assert_int_equal(r.g.edge_from_slot[0], 1);
     assert_int_equal(r.g.edge_to_slot[0], 2);
     strbuf path = {0};
@@ -144,7 +144,7 @@ static void test_last_writer(void **state)
     assert_int_equal(r.g.node_body[outer], r.g.node_scope[outer]);
     assert_int_equal(r.g.node_key[outer], 109);
     assert_string_equal(type_of(&r.g, "aten::make"), "f16[2,3]");
-    assert_int_equal(r.g.out_bytes[r.g.out_first[node_named(&r.g, "aten::make")]], 12);
+    assert_int_equal(graph_out_bytes(&r.g, r.g.out_first[node_named(&r.g, "aten::make")]), 12);
     assert_string_equal(attr_of(&r.g, "aten::fill_", "arguments"), "tensor, 1");
     forget(&r);
     strbuf_deinit(&b);

@@ -251,8 +251,8 @@ static void merged(void **state)
     uint32_t slices[4];
     assert_int_equal(graph_sharding(g, m, 1, slices, 4), 2);
     assert_int_equal(slices[1], 2);
-    assert_string_equal(graph_string(g, g->out_type[g->out_first[m]]), "f32[2,3]");
-    assert_string_equal(graph_string(g, g->out_type[g->out_first[m] + 1]), "i64[4]");
+    assert_string_equal(graph_string(g, graph_out_type(g, g->out_first[m])), "f32[2,3]");
+    assert_string_equal(graph_string(g, graph_out_type(g, g->out_first[m] + 1)), "i64[4]");
     assert_string_equal(type_of(g, "w"), "f16[64,3]");
     forget(&r);
 }

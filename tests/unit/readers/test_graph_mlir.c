@@ -63,10 +63,11 @@ static void test_operations(void **state)
     assert_string_equal(attr_of(&r.g, "dot_general", "contracting_dims"), "[1] x [0]");
     assert_string_equal(attr_of(&r.g, "dot_general", "precision"), "[DEFAULT, DEFAULT]");
     assert_string_equal(type_of(&r.g, "dot_general"), "tensor<2x4xf32>");
-    assert_int_equal(r.g.out_bytes[r.g.out_first[dot]], 32);
+    assert_int_equal(graph_out_bytes(&r.g, r.g.out_first[dot]), 32);
     uint32_t two = op_at(&r.g, "custom.two");
     assert_int_equal(r.g.out_first[two + 1] - r.g.out_first[two], 2);
-    assert_string_equal(graph_string(&r.g, r.g.out_type[r.g.out_first[two] + 1]), "tensor<?x4xf32, #enc<a, b>>");
+    assert_string_equal(graph_string(&r.g, graph_out_type(&r.g, r.g.out_first[two] + 1)),
+                        "tensor<?x4xf32, #enc<a, b>>");
     assert_string_equal(graph_attr(&r.g, two, "b"), "\"x y\"");
     assert_non_null(graph_attr(&r.g, two, "c"));
     uint32_t compare = op_at(&r.g, "stablehlo.compare");

@@ -116,8 +116,8 @@ static void plain(void **state)
     assert_string_equal(type_of(&r.g, "first"), "bf16[32,1024]");
     assert_string_equal(type_of(&r.g, "x"), "f32[batch,4]");
     assert_string_equal(type_of(&r.g, "w"), "f32[4,8]");
-    assert_int_equal(r.g.out_bytes[r.g.out_first[node_named(&r.g, "w")]], 128);
-    assert_int_equal(r.g.out_bytes[r.g.out_first[node_named(&r.g, "first")]], 65536);
+    assert_int_equal(graph_out_bytes(&r.g, r.g.out_first[node_named(&r.g, "w")]), 128);
+    assert_int_equal(graph_out_bytes(&r.g, r.g.out_first[node_named(&r.g, "first")]), 65536);
     assert_int_equal(r.g.node_role[node_named(&r.g, "w")], GRAPH_PARAMETER);
     assert_string_equal(graph_string(&r.g, r.g.format), "onnx");
     assert_string_equal(graph_string(&r.g, r.g.name), "net");

@@ -118,6 +118,50 @@ static void comes_back(void **state)
     graph_deinit(&g);
 }
 
+/* What no node has is in the file as such, and comes back as no column. */
+static void columns_stay_away(void **state)
+{
+    (void)state;
+    graph_builder *b = graph_builder_create(NULL, 0);
+    for (uint32_t i = 0; i < 70000; i++) { /* more than one batch */
+        graph_node_in n = {"n", "Add", 1, 3, 0, -1, -1, GRAPH_OPERATOR, GRAPH_FORWARD, 0};
+        (void)graph_builder_node(b, &n);
+        graph_builder_output(b, i, i % 2 ? "f32[2]" : "f32[4]", 6, i % 2 ? 8 : 16);
+    }
+    for (int late = 0; late < 2; late++) {
+        graph g = {0};
+        graph r = {0};
+        if (late) {
+            b = graph_builder_create(NULL, 0);
+            for (uint32_t i = 0; i < 70000; i++) {
+                graph_node_in n = {
+                    "n", "Add", 1, 3, 0, i == 69999 ? 5 : -1, i == 69998 ? 2 : -1, GRAPH_OPERATOR, GRAPH_FORWARD, 0};
+                (void)graph_builder_node(b, &n);
+            }
+        }
+        graph_finish_options o = {0};
+        assert_int_equal(graph_builder_finish(b, &o, &g), MAREY_OK);
+        graph_builder_destroy(&b);
+        assert_int_equal(write_file(&g, 1), MAREY_OK);
+        store_file *f = NULL;
+        assert_int_equal(store_open(&f, path, NULL), MAREY_OK);
+        assert_int_equal(store_read_graph(f, &r, NULL), MAREY_OK);
+        assert_null(r.node_body);
+        assert_null(r.node_sharding);
+        assert_null(r.attr_first);
+        assert_true((r.node_key != NULL) == late && (r.node_stage != NULL) == late);
+        assert_int_equal(r.n_tensors, late ? 0 : 2);
+        for (uint32_t i = 0; i < r.n_nodes; i++) {
+            assert_true(graph_key_of(&r, i) == graph_key_of(&g, i));
+            assert_int_equal(graph_stage_of(&r, i), graph_stage_of(&g, i));
+            assert_true(late || graph_out_bytes(&r, i) == graph_out_bytes(&g, i));
+        }
+        store_close(&f);
+        graph_deinit(&r);
+        graph_deinit(&g);
+    }
+}
+
 static void none_and_twice(void **state)
 {
     (void)state;
@@ -195,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back),
+        cmocka_unit_test(columns_stay_away),
         cmocka_unit_test(none_and_twice),
         cmocka_unit_test(changed_behind_our_back),
     };
