@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "graph/plan_work.h"
+#include "graph/visible_edges.h"
 
 void plan_options_init(plan_options *o)
 {
@@ -29,6 +30,7 @@ void graph_plan_destroy(graph_plan **pp)
     free(p->members);
     free(p->map);
     free(p->back_arcs);
+    visible_edges_destroy(&p->edges);
     free(p);
     *pp = NULL;
 }
@@ -122,8 +124,14 @@ marey_status graph_plan_create(graph_plan **out, const graph *g, const plan_opti
     drop_edges(&w);
     MAREY_TRY(plan_freeze(&w));
     work_deinit(&w);
+    w = (plan_work){.g = g};
     shrink(p);
     mem_give_back();
+    p->edges = visible_edges_create(p, options->cancel);
+    if (!p->edges) {
+        status = MAREY_CANCELLED;
+        goto fail;
+    }
     p->seconds = (double)(clock_now_ns() - start) / 1e9;
     *out = p;
     return MAREY_OK;

@@ -121,6 +121,7 @@ typedef struct graph_plan {
     uint32_t (*back_arcs)[2];
     size_t n_back_arcs;
     plan_step_count steps[GRAPH_STEP_COUNT];
+    struct visible_edges *edges; /* by where their ends part; NULL (a plan made by hand): found each time they are wanted */
     double seconds;
 } graph_plan;
 

@@ -5,6 +5,11 @@
 #include "base/mem.h"
 #include "graph/visible_build.h"
 
+static void push_opened(vis_build *b, uint32_t element)
+{
+    VEC_PUSH(b->opened, b->n_opened, b->cap_opened, element);
+}
+
 static uint32_t push_item(visible *v, size_t *cap, uint32_t element, uint32_t parent)
 {
     VEC_PUSH(v->items, v->n_items, *cap, ((visible_item){element, parent, 0, 0}));
@@ -29,6 +34,13 @@ static marey_status build_items(vis_build *b)
         v->items[i].first_child = (uint32_t)v->n_items;
         v->items[i].n_children = c.n;
         v->n_expanded += i > 0 && c.n > 0;
+        if (c.n > 0) {
+            uint32_t around = b->p->elements[c.first].parent;
+            push_opened(b, v->items[i].element);
+            if (around != v->items[i].element) { /* the member that a stack shows */
+                push_opened(b, around);
+            }
+        }
         for (uint32_t k = 0; k < c.n; k++) {
             (void)push_item(v, &cap, c.first + k, (uint32_t)i);
         }
@@ -79,7 +91,9 @@ static marey_status build_flat_items(vis_build *b)
     uint32_t *first = first_nodes(p);
     VEC_PUSH(open, n_open, cap_open, 0);
     while (n_open > 0 && !is_cancelled(b->cancel)) {
-        shown_children c = state_children(b->s, p, open[--n_open]);
+        uint32_t around = open[--n_open];
+        shown_children c = state_children(b->s, p, around);
+        push_opened(b, around);
         for (uint32_t e = c.first; e < c.first + c.n; e++) {
             bool stack = p->elements[e].kind == ELEMENT_STACK && !state_is_dissolved(b->s, p, e);
             if (state_is_open(b->s, p, e) && !stack) {
@@ -178,8 +192,13 @@ marey_status visible_create(visible **out, const graph_plan *p, const graph_stat
     marey_status status = MAREY_OK;
     b.v = mem_calloc(1, sizeof *b.v);
     *out = NULL;
+    visible_edges *own = p->edges ? NULL : visible_edges_create(p, cancel);
+    b.edges = p->edges ? p->edges : own;
+    if (!b.edges) {
+        status = MAREY_CANCELLED;
+        goto fail;
+    }
     MAREY_TRY(s->flat ? build_flat_items(&b) : build_items(&b));
-    b.show = visible_show(b.v, p);
     b.depth = visible_depth(b.v);
     MAREY_TRY(build_bundles(&b));
     MAREY_TRY(build_lines(&b));
@@ -189,7 +208,8 @@ marey_status visible_create(visible **out, const graph_plan *p, const graph_stat
     *out = b.v;
     b.v = NULL;
 fail:
-    free(b.show);
+    visible_edges_destroy(&own);
+    free(b.opened);
     free(b.depth);
     free(b.bundles);
     free(b.first_segment);

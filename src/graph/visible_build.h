@@ -5,6 +5,7 @@
 
 #include "graph/state.h"
 #include "graph/visible.h"
+#include "graph/visible_edges.h"
 
 enum { LINE_DATA = 128 }; /* inside only: some edge carries data */
 
@@ -30,7 +31,9 @@ typedef struct vis_build {
     const graph_state *s;
     cancel_flag *cancel;
     visible *v;
-    uint32_t *show;  /* [n_elements] item that shows it */
+    const visible_edges *edges;
+    uint32_t *opened; /* elements whose children, or some further inside, are items */
+    size_t n_opened, cap_opened;
     uint32_t *depth; /* [n_items] */
     bundle *bundles; /* ascending by (from, to) */
     size_t n_bundles;
@@ -46,6 +49,14 @@ static inline uint32_t way_length(const way *w)
 }
 /** The way between two different items. `depth` of items; parents as in v. */
 void way_find(way *w, const visible *v, const uint32_t *depth, uint32_t from, uint32_t to);
+/** The item that shows an element: its own, or that of what is around it. */
+static inline uint32_t visible_item_of(const visible *v, const graph_plan *p, uint32_t element)
+{
+    while (v->item_of[element] == GRAPH_NONE) {
+        element = p->elements[element].parent;
+    }
+    return v->item_of[element];
+}
 /** The item that shows an element or what is inside it. */
 uint32_t *visible_show(const visible *v, const graph_plan *p);
 uint32_t *visible_depth(const visible *v);

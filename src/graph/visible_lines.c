@@ -41,52 +41,193 @@ static uint32_t *sorted_pairs(const uint32_t *from, const uint32_t *to, size_t n
     return order;
 }
 
-static bool communicates(const graph *g, uint32_t node)
+/* Edges, and sums of edges, that are not folded, with the items at their ends. */
+typedef struct loose {
+    uint32_t *what, *from, *to; /* what: a row of the graph, or LOOSE_SUM and a sum */
+    size_t n, cap_what, cap_from, cap_to;
+    edge_sum *sums;
+    size_t n_sums, cap_sums;
+} loose;
+
+#define LOOSE_SUM 0x80000000U
+
+static void push_loose(vis_build *b, loose *s, uint32_t what, uint32_t x, uint32_t y)
 {
-    uint8_t c = g->node_class[node];
-    return c == GRAPH_CLASS_COLLECTIVE || c == GRAPH_CLASS_SEND || c == GRAPH_CLASS_RECEIVE;
+    uint32_t from = visible_item_of(b->v, b->p, x);
+    uint32_t to = visible_item_of(b->v, b->p, y);
+    if (from != to) {
+        s->what[s->n] = what;
+        s->from[s->n] = from;
+        s->to[s->n++] = to;
+    }
 }
 
-static uint8_t flags_of_edge(const graph *g, size_t edge)
+static void reserve_loose(loose *s, size_t more)
 {
-    uint8_t f = g->edge_flags[edge];
-    unsigned flags = (f & GRAPH_CONTROL) ? LINE_CONTROL : LINE_DATA;
-    flags |= (f & GRAPH_P2P) ? LINE_P2P : 0;
-    flags |= communicates(g, g->edge_from[edge]) || communicates(g, g->edge_to[edge]) ? LINE_COMM : 0;
-    return (uint8_t)flags;
+    VEC_RESERVE(s->what, s->cap_what, s->n + more);
+    VEC_RESERVE(s->from, s->cap_from, s->n + more);
+    VEC_RESERVE(s->to, s->cap_to, s->n + more);
 }
 
-/* Items at both ends of the edges that are not folded; the folded ones are counted. */
-static size_t unfolded(vis_build *b, uint32_t *edge, uint32_t *from, uint32_t *to)
+/* @return false: cancelled */
+static bool push_edges(vis_build *b, loose *s, edge_range r)
 {
     const graph *g = b->p->g;
-    size_t n = 0;
-    for (size_t e = 0; e < g->n_edges; e++) {
-        uint32_t x = b->p->element_of[g->edge_from[e]];
-        uint32_t y = b->p->element_of[g->edge_to[e]];
-        x = x == GRAPH_NONE ? x : b->show[x];
-        y = y == GRAPH_NONE ? y : b->show[y];
-        if (x == y || x == GRAPH_NONE || y == GRAPH_NONE) {
-            b->v->n_folded += !(g->edge_flags[e] & GRAPH_IMPLIED);
-            continue;
+    const uint32_t *show = b->p->element_of;
+    reserve_loose(s, r.n);
+    for (uint32_t i = 0; i < r.n; i++) {
+        push_loose(b, s, r.at[i], show[g->edge_from[r.at[i]]], show[g->edge_to[r.at[i]]]);
+        if ((i & 0x7fff) == 0x7fff && is_cancelled(b->cancel)) {
+            return false;
         }
-        edge[n] = (uint32_t)e;
-        from[n] = x;
-        to[n++] = y;
     }
-    return n;
+    return true;
 }
 
-/* Edges that are not folded, with the items at their ends. */
-typedef struct loose {
-    uint32_t *edge, *from, *to;
-    size_t n;
-} loose;
+static void push_sum(vis_build *b, loose *s, const edge_sum *sum, uint32_t x, uint32_t y)
+{
+    if (sum->n > 0) {
+        reserve_loose(s, 1);
+        VEC_PUSH(s->sums, s->n_sums, s->cap_sums, *sum);
+        push_loose(b, s, LOOSE_SUM | (uint32_t)(s->n_sums - 1), x, y);
+    }
+}
+
+/* Whether what is inside is shown by more than one item. */
+static bool is_opened(const vis_build *b, uint32_t element)
+{
+    const plan_element *e = &b->p->elements[element];
+    uint32_t item = b->v->item_of[element];
+    if (item != GRAPH_NONE) {
+        return b->v->items[item].n_children > 0;
+    }
+    if (b->s->flat) { /* open elements have no items there; the open element around was opened, too */
+        return state_is_open(b->s, b->p, element);
+    }
+    return e->n_children > 0 && b->v->item_of[e->first_child] != GRAPH_NONE; /* the member that a stack shows */
+}
+
+static size_t first_run(const visible_edges *e, uint32_t edge)
+{
+    size_t lo = 0;
+    for (size_t hi = e->n_runs; lo < hi;) {
+        size_t mid = lo + (hi - lo) / 2;
+        lo = e->runs[mid].first < edge ? mid + 1 : lo;
+        hi = e->runs[mid].first < edge ? hi : mid;
+    }
+    return lo;
+}
+
+/* Whether only one member of a stack is shown. */
+static bool shows_member(const vis_build *b, uint32_t element)
+{
+    return b->p->elements[element].kind == ELEMENT_STACK && !b->s->flat && state_is_open(b->s, b->p, element) &&
+           !state_is_dissolved(b->s, b->p, element);
+}
+
+/* A run with one end in a stack of which one member is shown: the edges at that member one by one, of the others the
+ * sum. */
+static bool push_member_run(vis_build *b, loose *s, const edge_run *r, edge_range all, uint32_t stack)
+{
+    bool into = stack == r->to;
+    edge_sum rest = r->sum;
+    edge_range shown = visible_edges_at(b->p, all, into, stack, state_member(b->s, b->p, stack));
+    for (uint32_t i = 0; i < shown.n; i++) {
+        edge_sum_take(&rest, b->p->g, shown.at[i]);
+    }
+    push_sum(b, s, &rest, r->from, r->to); /* what hides a member is the stack */
+    return push_edges(b, s, shown);
+}
+
+static bool push_run(vis_build *b, loose *s, const edge_run *r, uint32_t element)
+{
+    bool from_open = r->from != element && is_opened(b, r->from);
+    bool to_open = r->to != element && is_opened(b, r->to);
+    edge_range all = {b->edges->edge + r->first, r->sum.n};
+    if (!from_open && !to_open) {
+        push_sum(b, s, &r->sum, r->from, r->to);
+        return true;
+    }
+    bool from_stack = r->from != element && b->p->elements[r->from].kind == ELEMENT_STACK;
+    if (from_open && !to_open && shows_member(b, r->from)) {
+        return push_member_run(b, s, r, all, r->from);
+    }
+    if (to_open && !from_open && !from_stack && shows_member(b, r->to)) {
+        return push_member_run(b, s, r, all, r->to);
+    }
+    return push_edges(b, s, all);
+}
+
+/* Edges between members of which one is shown: those that begin or end there. */
+static bool unfolded_in_stack(vis_build *b, uint32_t stack, loose *s)
+{
+    uint32_t member = state_member(b->s, b->p, stack);
+    uint32_t lo = b->edges->first[stack];
+    edge_range all = {b->edges->edge + lo, b->edges->first[stack + 1] - lo};
+    edge_range into = visible_edges_into(b->p, b->edges, stack, member);
+    if (into.at == NULL) { /* a handful */
+        return push_edges(b, s, all);
+    }
+    return push_edges(b, s, visible_edges_at(b->p, all, false, stack, member)) && push_edges(b, s, into);
+}
+
+/* Edges that join children of one element. @return false: cancelled */
+static bool unfolded_in(vis_build *b, uint32_t element, loose *s)
+{
+    const visible_edges *e = b->edges;
+    uint32_t end = e->first[element + 1];
+    if (e->first[element] == end) {
+        return true;
+    }
+    if (shows_member(b, element)) {
+        return unfolded_in_stack(b, element, s);
+    }
+    size_t r = first_run(e, e->first[element]);
+    for (uint32_t i = e->first[element]; i < end;) {
+        uint32_t next = r < e->n_runs && e->runs[r].first < end ? e->runs[r].first : end;
+        if (!push_edges(b, s, (edge_range){e->edge + i, next - i})) {
+            return false;
+        }
+        i = next;
+        if (next < end) {
+            if (!push_run(b, s, &e->runs[r], element)) {
+                return false;
+            }
+            i += e->runs[r++].sum.n;
+        }
+    }
+    return true;
+}
+
+static bool unfolded(vis_build *b, loose *s)
+{
+    for (size_t i = 0; i < b->n_opened; i++) {
+        if (!unfolded_in(b, b->opened[i], s) || ((i & 0xff) == 0 && is_cancelled(b->cancel))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What an edge, or a sum of them, adds to a bundle. */
+static void join_loose(bundle *to, const vis_build *b, const loose *s, uint32_t what)
+{
+    edge_sum one = {0};
+    const edge_sum *sum = what & LOOSE_SUM ? &s->sums[what & ~LOOSE_SUM] : &one;
+    if (sum == &one) {
+        edge_sum_add(&one, b->p->g, what);
+    }
+    to->n_edges += sum->n;
+    to->n_implied += sum->n_implied;
+    to->bytes += sum->bytes;
+    to->flags |= edge_sum_flags(sum);
+}
 
 static void join_edges(vis_build *b, const loose *s, const uint32_t *order)
 {
     const graph *g = b->p->g;
     size_t n_bundles = 0;
+    size_t counted = 0;
     for (size_t i = 0; i < s->n; i++) {
         n_bundles += i == 0 || s->from[order[i]] != s->from[order[i - 1]] || s->to[order[i]] != s->to[order[i - 1]];
     }
@@ -99,27 +240,26 @@ static void join_edges(vis_build *b, const loose *s, const uint32_t *order)
             *last = (bundle){.from = s->from[k], .to = s->to[k]};
             last->revealed = visible_is_revealed(b->v, b->s, last->from, last->to);
         }
-        last->n_edges++;
-        last->n_implied += (g->edge_flags[s->edge[k]] & GRAPH_IMPLIED) != 0;
-        last->bytes += graph_edge_bytes(g, s->edge[k]);
-        last->flags |= flags_of_edge(g, s->edge[k]);
+        join_loose(last, b, s, s->what[k]);
     }
+    for (size_t i = 0; i < b->n_bundles; i++) {
+        counted += b->bundles[i].n_edges - b->bundles[i].n_implied;
+    }
+    b->v->n_folded = g->n_edges - g->n_implied_edges - counted;
 }
 
 marey_status build_bundles(vis_build *b)
 {
-    size_t most = b->p->g->n_edges + 1;
-    loose s = {.edge = mem_alloc_large(most * sizeof *s.edge),
-               .from = mem_alloc_large(most * sizeof *s.from),
-               .to = mem_alloc_large(most * sizeof *s.to)};
-    s.n = unfolded(b, s.edge, s.from, s.to);
-    uint32_t *order = is_cancelled(b->cancel) ? NULL : sorted_pairs(s.from, s.to, s.n, b->v->n_items);
+    loose s = {0};
+    bool done = unfolded(b, &s);
+    uint32_t *order = done ? sorted_pairs(s.from, s.to, s.n, b->v->n_items) : NULL;
     if (order && !is_cancelled(b->cancel)) {
         join_edges(b, &s, order);
     }
-    free(s.edge);
+    free(s.what);
     free(s.from);
     free(s.to);
+    free(s.sums);
     free(order);
     return is_cancelled(b->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "graph/visible_edges.h"
 #include "help_plan.h"
 
 uint64_t test_random(uint64_t *seed)
@@ -306,6 +307,7 @@ void test_plan_free(graph_plan **p)
     free((*p)->members);
     free((*p)->map);
     free((*p)->back_arcs);
+    visible_edges_destroy(&(*p)->edges);
     free(*p);
     *p = NULL;
 }

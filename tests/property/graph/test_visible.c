@@ -10,6 +10,8 @@
  *  - With pruning lines are only left out; an edge is stubbed exactly when its way has a gap; stubs hang at the ends
  * that are cut off, with the number of edges; and what a module's lines joined before is joined still (no bridge is
  * cut).
+ *  - Where many edges join the same two elements, sums that were made beforehand stand in for them: the lines have the
+ *    flags, edges and bytes of the edges one by one, through random walks from state to state.
  *  - Revealing an element draws all edges at it. Opening a module does not change the lines around other modules.
  *  - A cancelled call gives nothing and frees everything.
  */
@@ -24,6 +26,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "graph/visible_edges.h"
 #include "help_plan.h"
 
 typedef struct world {
@@ -183,6 +186,105 @@ static void lines_are_the_union_of_ways(void **state)
         map64_deinit(&bytes);
         world_free(&w);
     }
+}
+
+/* Classes and flags of all kinds, which test_graph() does not make. */
+static void colour_graph(graph *g, uint64_t seed)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        g->node_class[i] = test_random(&seed) % 20 == 0 ? GRAPH_CLASS_COLLECTIVE : g->node_class[i];
+    }
+    for (size_t i = 0; i < g->n_edges; i++) {
+        g->edge_flags[i] = (uint8_t)(g->edge_flags[i] | (test_random(&seed) % 40 == 0 ? GRAPH_P2P : 0));
+    }
+}
+
+static unsigned flags_of(const graph *g, size_t e)
+{
+    unsigned from = g->node_class[g->edge_from[e]];
+    unsigned to = g->node_class[g->edge_to[e]];
+    bool comm = from == GRAPH_CLASS_COLLECTIVE || to == GRAPH_CLASS_COLLECTIVE || from == GRAPH_CLASS_SEND ||
+                to == GRAPH_CLASS_SEND || from == GRAPH_CLASS_RECEIVE || to == GRAPH_CLASS_RECEIVE;
+    return (g->edge_flags[e] & GRAPH_CONTROL ? 0 : 1U << 30) | (comm ? LINE_COMM : 0) |
+           (g->edge_flags[e] & GRAPH_P2P ? LINE_P2P : 0);
+}
+
+static void lines_are_sums_of_edges(const world *w)
+{
+    map64 n = {0};
+    map64 bytes = {0};
+    map64 flags = {0};
+    all_segments(w, &n, &bytes);
+    for (size_t e = 0; e < w->g.n_edges; e++) {
+        route r;
+        uint32_t x;
+        uint32_t y;
+        for (int i = 0; edge_route(w, e, &r, &x, &y) && i < r.n; i++) {
+            *map64_put(&flags, key_of(r.seg[i][0], r.seg[i][1])) |= flags_of(&w->g, e);
+        }
+    }
+    assert_int_equal(w->v->n_lines, n.n);
+    for (size_t i = 0; i < w->v->n_lines; i++) {
+        const visible_line *l = &w->v->lines[i];
+        uint64_t key = key_of(l->from, l->to);
+        assert_non_null(map64_get(&n, key));
+        assert_int_equal(*map64_get(&n, key), l->n_edges);
+        assert_int_equal(*map64_get(&bytes, key), l->bytes);
+        uint64_t want = *map64_get(&flags, key);
+        want = (want & (LINE_COMM | LINE_P2P)) | (want >> 30 & 1 ? 0 : LINE_CONTROL);
+        assert_int_equal(want, l->flags & (LINE_COMM | LINE_P2P | LINE_CONTROL));
+    }
+    map64_deinit(&n);
+    map64_deinit(&bytes);
+    map64_deinit(&flags);
+}
+
+/* Something that is shown opens, closes, dissolves, or shows another member. */
+static void step_state(world *w, uint64_t *seed)
+{
+    uint32_t e = w->v->items[test_random(seed) % w->v->n_items].element;
+    e = w->p->elements[e].n_children == 0 ? w->p->elements[e].parent : e;
+    uint32_t family = w->p->elements[e].family;
+    if (w->p->elements[e].kind == ELEMENT_STACK && test_random(seed) % 2) {
+        graph_state_dissolve(&w->s, w->p, e);
+    } else {
+        graph_state_toggle(&w->s, w->p, e);
+    }
+    if (family < w->p->n_families) {
+        w->s.member[family] = (uint32_t)(test_random(seed) % 3);
+    }
+    w->s.flat = test_random(seed) % 9 == 0;
+}
+
+static void many_edges_add_up(void **state)
+{
+    (void)state;
+    size_t n_runs = 0;
+    size_t n_stacks = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        random_graph r = {.seed = seed,
+                          .n_nodes = 30 + (uint32_t)(seed * 7 % 90),
+                          .n_scopes = 3 + (uint32_t)(seed % 20),
+                          .n_edges = 600 + 40 * (uint32_t)seed,
+                          .back_percent = seed % 2 ? 10 : 0,
+                          .n_hubs = 2};
+        world w;
+        world_make(&w, &r, false, seed % 12);
+        colour_graph(&w.g, seed);
+        w.p->edges = visible_edges_create(w.p, NULL);
+        n_runs += w.p->edges->n_runs;
+        n_stacks += w.p->edges->n_stacks;
+        uint64_t at = seed;
+        for (int k = 0; k < 12; k++) {
+            step_state(&w, &at);
+            visible_destroy(&w.v);
+            assert_int_equal(visible_create(&w.v, w.p, &w.s, NULL), MAREY_OK);
+            assert_null(visible_check(w.v, w.p, &w.s));
+            lines_are_sums_of_edges(&w);
+        }
+        world_free(&w);
+    }
+    assert_true(n_runs > 1000 && n_stacks > 20);
 }
 
 static void items_are_what_is_shown(void **state)
@@ -431,6 +533,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_union_of_ways),
+        cmocka_unit_test(many_edges_add_up),
         cmocka_unit_test(items_are_what_is_shown),
         cmocka_unit_test(gaps_are_stubs_and_no_bridge_is_cut),
         cmocka_unit_test(revealing_draws_what_was_stubbed),

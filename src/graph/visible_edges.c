@@ -1,0 +1,331 @@
+#include "graph/visible_edges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/visible_build.h"
+
+enum { RUN_LEAST = 8 };
+
+static bool communicates(const graph *g, uint32_t node)
+{
+    uint8_t c = g->node_class[node];
+    return c == GRAPH_CLASS_COLLECTIVE || c == GRAPH_CLASS_SEND || c == GRAPH_CLASS_RECEIVE;
+}
+
+static void sum_edge(edge_sum *s, const graph *g, uint32_t edge, uint32_t by)
+{
+    uint8_t f = g->edge_flags[edge];
+    bool comm = communicates(g, g->edge_from[edge]) || communicates(g, g->edge_to[edge]);
+    s->n += by;
+    s->n_implied += f & GRAPH_IMPLIED ? by : 0;
+    s->n_control += f & GRAPH_CONTROL ? by : 0;
+    s->n_p2p += f & GRAPH_P2P ? by : 0;
+    s->n_comm += comm ? by : 0;
+}
+
+void edge_sum_add(edge_sum *s, const graph *g, uint32_t edge)
+{
+    sum_edge(s, g, edge, 1);
+    s->bytes += graph_edge_bytes(g, edge);
+}
+
+void edge_sum_take(edge_sum *s, const graph *g, uint32_t edge)
+{
+    sum_edge(s, g, edge, (uint32_t)-1);
+    s->bytes -= graph_edge_bytes(g, edge);
+}
+
+uint8_t edge_sum_flags(const edge_sum *s)
+{
+    unsigned flags = s->n_control > 0 ? LINE_CONTROL : 0;
+    flags |= s->n > s->n_control ? LINE_DATA : 0;
+    flags |= s->n_p2p > 0 ? LINE_P2P : 0;
+    flags |= s->n_comm > 0 ? LINE_COMM : 0;
+    return (uint8_t)flags;
+}
+
+/* Where the ends of an edge part: the children on the way to them, or the element itself. */
+typedef struct parting {
+    uint32_t element, from, to;
+} parting;
+
+/* Parents have lower numbers than children, so the higher of two is never around the lower. */
+static parting part(const graph_plan *p, uint32_t x, uint32_t y)
+{
+    parting q = {GRAPH_NONE, x, y};
+    while (x != y) {
+        if (x > y) {
+            q.from = x;
+            x = p->elements[x].parent;
+        } else {
+            q.to = y;
+            y = p->elements[y].parent;
+        }
+    }
+    q.element = x;
+    return q;
+}
+
+typedef struct maker {
+    const graph_plan *p;
+    cancel_flag *cancel;
+    visible_edges *e;
+    uint32_t *at;                     /* [n_edges] element; GRAPH_NONE: never to be seen */
+    uint32_t *from, *to;              /* of the element at hand: its edges' children, counted from its first */
+    uint32_t *order, *scratch, *count;
+    size_t cap_from, cap_to, cap_order, cap_scratch, cap_count, cap_runs, cap_into, cap_stacks, cap_first_into;
+} maker;
+
+static bool stopped(const maker *m, size_t i)
+{
+    return (i & 0x3fff) == 0 && is_cancelled(m->cancel);
+}
+
+static bool find_elements(maker *m)
+{
+    const graph *g = m->p->g;
+    for (size_t i = 0; i < g->n_edges; i++) {
+        uint32_t x = m->p->element_of[g->edge_from[i]];
+        uint32_t y = m->p->element_of[g->edge_to[i]];
+        bool never = x == y || x == GRAPH_NONE || y == GRAPH_NONE;
+        m->at[i] = never ? GRAPH_NONE : part(m->p, x, y).element;
+        if (!never) {
+            m->e->first[m->at[i] + 1]++;
+        }
+        if (stopped(m, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In the order of rows: filled from the end, so that no second array is needed. */
+static bool place_edges(maker *m)
+{
+    uint32_t *first = m->e->first;
+    size_t n = m->p->n_elements;
+    for (size_t k = 0; k < n; k++) {
+        first[k + 1] += first[k];
+    }
+    uint32_t sum = first[n];
+    m->e->edge = mem_alloc_large((sum + (size_t)1) * sizeof *m->e->edge);
+    for (size_t i = m->p->g->n_edges; i-- > 0;) {
+        if (m->at[i] != GRAPH_NONE) {
+            m->e->edge[--first[m->at[i] + 1]] = (uint32_t)i;
+        }
+        if (stopped(m, i)) {
+            return false;
+        }
+    }
+    memmove(first, first + 1, n * sizeof *first);
+    first[n] = sum;
+    return true;
+}
+
+static void sort_by(maker *m, const uint32_t *key, uint32_t n, uint32_t n_keys)
+{
+    memset(m->count, 0, (n_keys + 1U) * sizeof *m->count);
+    for (uint32_t i = 0; i < n; i++) {
+        m->count[key[m->order[i]] + 1]++;
+    }
+    for (uint32_t k = 0; k < n_keys; k++) {
+        m->count[k + 1] += m->count[k];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        m->scratch[m->count[key[m->order[i]]]++] = m->order[i];
+    }
+    memcpy(m->order, m->scratch, n * sizeof *m->order);
+}
+
+/* The child of an element around one end of a row. */
+static uint32_t child_at(const graph_plan *p, uint32_t edge, bool into, uint32_t around)
+{
+    uint32_t e = p->element_of[into ? p->g->edge_to[edge] : p->g->edge_from[edge]];
+    while (e != around && p->elements[e].parent != around) {
+        e = p->elements[e].parent;
+    }
+    return e;
+}
+
+typedef struct by_member {
+    const graph_plan *p;
+    uint32_t stack;
+    bool into;
+} by_member;
+
+static int compare_members(const void *a, const void *b, void *ctx)
+{
+    const by_member *m = ctx;
+    uint32_t i = *(const uint32_t *)a;
+    uint32_t k = *(const uint32_t *)b;
+    uint32_t x = child_at(m->p, i, m->into, m->stack);
+    uint32_t y = child_at(m->p, k, m->into, m->stack);
+    return x != y ? (x < y ? -1 : 1) : (i > k) - (i < k);
+}
+
+static bool is_stack(const graph_plan *p, uint32_t element)
+{
+    return p->elements[element].kind == ELEMENT_STACK;
+}
+
+static void sort_members(const graph_plan *p, uint32_t *edge, uint32_t n, uint32_t stack, bool into)
+{
+    by_member m = {p, stack, into};
+    bool sorted = true;
+    for (uint32_t i = 1; i < n && sorted; i++) {
+        sorted = compare_members(&edge[i - 1], &edge[i], &m) <= 0;
+    }
+    if (!sorted) {
+        qsort_r(edge, n, sizeof *edge, compare_members, &m);
+    }
+}
+
+static void push_run(maker *m, uint32_t element, uint32_t first, uint32_t n, uint32_t from, uint32_t to)
+{
+    const plan_element *a = &m->p->elements[element];
+    edge_run r = {.first = first,
+                  .from = from < a->n_children ? a->first_child + from : element,
+                  .to = to < a->n_children ? a->first_child + to : element};
+    for (uint32_t i = first; i < first + n; i++) {
+        edge_sum_add(&r.sum, m->p->g, m->e->edge[i]);
+    }
+    bool out_of_stack = r.from != element && is_stack(m->p, r.from);
+    if (out_of_stack || (r.to != element && is_stack(m->p, r.to))) {
+        sort_members(m->p, m->e->edge + first, n, out_of_stack ? r.from : r.to, !out_of_stack);
+    }
+    VEC_PUSH(m->e->runs, m->e->n_runs, m->cap_runs, r);
+}
+
+static void push_stack(maker *m, uint32_t element, const uint32_t *edge, uint32_t n)
+{
+    size_t n_first = m->e->n_stacks;
+    VEC_PUSH(m->e->first_into, n_first, m->cap_first_into, m->e->n_into);
+    VEC_PUSH(m->e->stacks, m->e->n_stacks, m->cap_stacks, element);
+    VEC_RESERVE(m->e->into, m->cap_into, m->e->n_into + n);
+    for (uint32_t i = 0; i < n; i++) {
+        m->e->into[m->e->n_into++] = edge[m->order[i]];
+    }
+}
+
+/* Those between the same two children side by side; many of them are a run. */
+static void sort_element(maker *m, uint32_t element, uint32_t lo, uint32_t n)
+{
+    const plan_element *a = &m->p->elements[element];
+    const graph *g = m->p->g;
+    uint32_t *edge = m->e->edge + lo;
+    VEC_RESERVE(m->from, m->cap_from, n);
+    VEC_RESERVE(m->to, m->cap_to, n);
+    VEC_RESERVE(m->order, m->cap_order, n);
+    VEC_RESERVE(m->scratch, m->cap_scratch, n);
+    VEC_RESERVE(m->count, m->cap_count, a->n_children + 2U);
+    for (uint32_t i = 0; i < n; i++) {
+        parting q = part(m->p, m->p->element_of[g->edge_from[edge[i]]], m->p->element_of[g->edge_to[edge[i]]]);
+        m->from[i] = q.from == element ? a->n_children : q.from - a->first_child;
+        m->to[i] = q.to == element ? a->n_children : q.to - a->first_child;
+        m->order[i] = i;
+    }
+    sort_by(m, m->to, n, a->n_children + 1);
+    if (a->kind == ELEMENT_STACK) {
+        push_stack(m, element, edge, n);
+    }
+    sort_by(m, m->from, n, a->n_children + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        m->scratch[i] = edge[m->order[i]];
+    }
+    memcpy(edge, m->scratch, n * sizeof *edge);
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
+        uint32_t k = m->order[i];
+        while (end < n && m->from[m->order[end]] == m->from[k] && m->to[m->order[end]] == m->to[k]) {
+            end++;
+        }
+        if (end - i >= RUN_LEAST) {
+            push_run(m, element, lo + i, end - i, m->from[k], m->to[k]);
+        }
+    }
+}
+
+static bool sort_elements(maker *m)
+{
+    for (uint32_t k = 0; k < m->p->n_elements; k++) {
+        uint32_t lo = m->e->first[k];
+        uint32_t n = m->e->first[k + 1] - lo;
+        if (n >= RUN_LEAST) {
+            sort_element(m, k, lo, n);
+        }
+        if (stopped(m, k) || (n > 0x3fff && is_cancelled(m->cancel))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+visible_edges *visible_edges_create(const graph_plan *p, cancel_flag *cancel)
+{
+    maker m = {.p = p, .cancel = cancel, .e = mem_calloc(1, sizeof *m.e)};
+    m.e->first = mem_calloc(p->n_elements + 2, sizeof *m.e->first);
+    m.at = mem_alloc_large((p->g->n_edges + 1) * sizeof *m.at);
+    bool done = find_elements(&m) && place_edges(&m) && sort_elements(&m);
+    free(m.at);
+    free(m.from);
+    free(m.to);
+    free(m.order);
+    free(m.scratch);
+    free(m.count);
+    if (!done) {
+        visible_edges_destroy(&m.e);
+        return NULL;
+    }
+    m.e->runs = mem_realloc_array(m.e->runs, m.e->n_runs + 1, sizeof *m.e->runs);
+    m.e->into = mem_realloc_array(m.e->into, m.e->n_into + 1, sizeof *m.e->into);
+    return m.e;
+}
+
+/* The first whose child is not before this one. */
+static uint32_t first_at(const graph_plan *p, edge_range all, bool into, uint32_t stack, uint32_t child)
+{
+    uint32_t lo = 0;
+    for (uint32_t hi = all.n; lo < hi;) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        bool before = child_at(p, all.at[mid], into, stack) < child;
+        lo = before ? mid + 1 : lo;
+        hi = before ? hi : mid;
+    }
+    return lo;
+}
+
+edge_range visible_edges_at(const graph_plan *p, edge_range all, bool into, uint32_t stack, uint32_t child)
+{
+    uint32_t lo = first_at(p, all, into, stack, child);
+    return (edge_range){all.at + lo, first_at(p, all, into, stack, child + 1) - lo};
+}
+
+edge_range visible_edges_into(const graph_plan *p, const visible_edges *e, uint32_t stack, uint32_t child)
+{
+    size_t lo = 0;
+    for (size_t hi = e->n_stacks; lo < hi;) {
+        size_t mid = lo + (hi - lo) / 2;
+        lo = e->stacks[mid] < stack ? mid + 1 : lo;
+        hi = e->stacks[mid] < stack ? hi : mid;
+    }
+    if (lo == e->n_stacks || e->stacks[lo] != stack) {
+        return (edge_range){NULL, 0};
+    }
+    edge_range all = {e->into + e->first_into[lo], e->first[stack + 1] - e->first[stack]};
+    return visible_edges_at(p, all, true, stack, child);
+}
+
+void visible_edges_destroy(visible_edges **e)
+{
+    if (*e) {
+        free((*e)->first);
+        free((*e)->edge);
+        free((*e)->runs);
+        free((*e)->into);
+        free((*e)->stacks);
+        free((*e)->first_into);
+        free(*e);
+        *e = NULL;
+    }
+}
