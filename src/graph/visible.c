@@ -210,6 +210,7 @@ marey_status visible_create(visible **out, const graph_plan *p, const graph_stat
 fail:
     visible_edges_destroy(&own);
     free(b.opened);
+    free(b.splits);
     free(b.depth);
     free(b.bundles);
     free(b.first_segment);

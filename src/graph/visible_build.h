@@ -34,6 +34,8 @@ typedef struct vis_build {
     const visible_edges *edges;
     uint32_t *opened; /* elements whose children, or some further inside, are items */
     size_t n_opened, cap_opened;
+    struct split *splits; /* runs of edges that are still to be looked into */
+    size_t n_splits, cap_splits;
     uint32_t *depth; /* [n_items] */
     bundle *bundles; /* ascending by (from, to) */
     size_t n_bundles;

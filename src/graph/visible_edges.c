@@ -14,27 +14,25 @@ static bool communicates(const graph *g, uint32_t node)
     return c == GRAPH_CLASS_COLLECTIVE || c == GRAPH_CLASS_SEND || c == GRAPH_CLASS_RECEIVE;
 }
 
-static void sum_edge(edge_sum *s, const graph *g, uint32_t edge, uint32_t by)
-{
-    uint8_t f = g->edge_flags[edge];
-    bool comm = communicates(g, g->edge_from[edge]) || communicates(g, g->edge_to[edge]);
-    s->n += by;
-    s->n_implied += f & GRAPH_IMPLIED ? by : 0;
-    s->n_control += f & GRAPH_CONTROL ? by : 0;
-    s->n_p2p += f & GRAPH_P2P ? by : 0;
-    s->n_comm += comm ? by : 0;
-}
-
 void edge_sum_add(edge_sum *s, const graph *g, uint32_t edge)
 {
-    sum_edge(s, g, edge, 1);
+    uint8_t f = g->edge_flags[edge];
+    s->n++;
+    s->n_implied += (f & GRAPH_IMPLIED) != 0;
+    s->n_control += (f & GRAPH_CONTROL) != 0;
+    s->n_p2p += (f & GRAPH_P2P) != 0;
+    s->n_comm += communicates(g, g->edge_from[edge]) || communicates(g, g->edge_to[edge]);
     s->bytes += graph_edge_bytes(g, edge);
 }
 
-void edge_sum_take(edge_sum *s, const graph *g, uint32_t edge)
+static void add_sum(edge_sum *s, const edge_sum *by)
 {
-    sum_edge(s, g, edge, (uint32_t)-1);
-    s->bytes -= graph_edge_bytes(g, edge);
+    s->n += by->n;
+    s->n_implied += by->n_implied;
+    s->n_control += by->n_control;
+    s->n_p2p += by->n_p2p;
+    s->n_comm += by->n_comm;
+    s->bytes += by->bytes;
 }
 
 uint8_t edge_sum_flags(const edge_sum *s)
@@ -75,7 +73,9 @@ typedef struct maker {
     uint32_t *at;                     /* [n_edges] element; GRAPH_NONE: never to be seen */
     uint32_t *from, *to;              /* of the element at hand: its edges' children, counted from its first */
     uint32_t *order, *scratch, *count;
-    size_t cap_from, cap_to, cap_order, cap_scratch, cap_count, cap_runs, cap_into, cap_stacks, cap_first_into;
+    uint32_t *walk; /* [n_elements] place in a walk through the tree, depth first; made when wanted */
+    size_t cap_from, cap_to, cap_order, cap_scratch, cap_count, cap_runs, cap_blocks, cap_into, cap_stacks;
+    size_t cap_first_into;
 } maker;
 
 static bool stopped(const maker *m, size_t i)
@@ -139,47 +139,69 @@ static void sort_by(maker *m, const uint32_t *key, uint32_t n, uint32_t n_keys)
     memcpy(m->order, m->scratch, n * sizeof *m->order);
 }
 
-/* The child of an element around one end of a row. */
-static uint32_t child_at(const graph_plan *p, uint32_t edge, bool into, uint32_t around)
+uint32_t visible_edge_child(const graph_plan *p, uint32_t edge, bool to, uint32_t around)
 {
-    uint32_t e = p->element_of[into ? p->g->edge_to[edge] : p->g->edge_from[edge]];
+    uint32_t e = p->element_of[to ? p->g->edge_to[edge] : p->g->edge_from[edge]];
     while (e != around && p->elements[e].parent != around) {
         e = p->elements[e].parent;
     }
     return e;
 }
 
-typedef struct by_member {
-    const graph_plan *p;
-    uint32_t stack;
-    bool into;
-} by_member;
-
-static int compare_members(const void *a, const void *b, void *ctx)
+/* Children come after their parents, and side by side. */
+static void walk_tree(maker *m)
 {
-    const by_member *m = ctx;
-    uint32_t i = *(const uint32_t *)a;
-    uint32_t k = *(const uint32_t *)b;
-    uint32_t x = child_at(m->p, i, m->into, m->stack);
-    uint32_t y = child_at(m->p, k, m->into, m->stack);
-    return x != y ? (x < y ? -1 : 1) : (i > k) - (i < k);
+    const graph_plan *p = m->p;
+    uint32_t *size = mem_alloc((p->n_elements + 1) * sizeof *size);
+    m->walk = mem_alloc((p->n_elements + 1) * sizeof *m->walk);
+    for (size_t e = 0; e < p->n_elements; e++) {
+        size[e] = 1;
+    }
+    for (size_t e = p->n_elements; e-- > 1;) {
+        size[p->elements[e].parent] += size[e];
+    }
+    m->walk[0] = 0;
+    for (size_t e = 0; e < p->n_elements; e++) {
+        uint32_t at = m->walk[e] + 1;
+        for (uint32_t c = p->elements[e].first_child; c < p->elements[e].first_child + p->elements[e].n_children; c++) {
+            m->walk[c] = at;
+            at += size[c];
+        }
+    }
+    free(size);
 }
 
-static bool is_stack(const graph_plan *p, uint32_t element)
+typedef struct by_walk {
+    uint32_t walk, edge;
+} by_walk;
+
+static int compare_walk(const void *a, const void *b)
 {
-    return p->elements[element].kind == ELEMENT_STACK;
+    const by_walk *x = a;
+    const by_walk *y = b;
+    return x->walk != y->walk ? (x->walk < y->walk ? -1 : 1) : (x->edge > y->edge) - (x->edge < y->edge);
 }
 
-static void sort_members(const graph_plan *p, uint32_t *edge, uint32_t n, uint32_t stack, bool into)
+/* In the order of the walk, by one end. */
+static void sort_run(maker *m, uint32_t *edge, uint32_t n, bool to)
 {
-    by_member m = {p, stack, into};
+    const graph *g = m->p->g;
+    if (!m->walk) {
+        walk_tree(m);
+    }
+    by_walk *all = mem_alloc(n * sizeof *all);
     bool sorted = true;
-    for (uint32_t i = 1; i < n && sorted; i++) {
-        sorted = compare_members(&edge[i - 1], &edge[i], &m) <= 0;
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = (by_walk){m->walk[m->p->element_of[to ? g->edge_to[edge[i]] : g->edge_from[edge[i]]]], edge[i]};
+        sorted = sorted && (i == 0 || compare_walk(&all[i - 1], &all[i]) < 0);
     }
     if (!sorted) {
-        qsort_r(edge, n, sizeof *edge, compare_members, &m);
+        qsort(all, n, sizeof *all, compare_walk);
     }
+    for (uint32_t i = 0; i < n; i++) {
+        edge[i] = all[i].edge;
+    }
+    free(all);
 }
 
 static void push_run(maker *m, uint32_t element, uint32_t first, uint32_t n, uint32_t from, uint32_t to)
@@ -187,14 +209,22 @@ static void push_run(maker *m, uint32_t element, uint32_t first, uint32_t n, uin
     const plan_element *a = &m->p->elements[element];
     edge_run r = {.first = first,
                   .from = from < a->n_children ? a->first_child + from : element,
-                  .to = to < a->n_children ? a->first_child + to : element};
-    for (uint32_t i = first; i < first + n; i++) {
-        edge_sum_add(&r.sum, m->p->g, m->e->edge[i]);
+                  .to = to < a->n_children ? a->first_child + to : element,
+                  .first_block = m->e->n_blocks};
+    r.splits_to = r.to != element && m->p->elements[r.to].n_children > 0;
+    if (r.splits_to || (r.from != element && m->p->elements[r.from].n_children > 0)) {
+        sort_run(m, m->e->edge + first, n, r.splits_to);
     }
-    bool out_of_stack = r.from != element && is_stack(m->p, r.from);
-    if (out_of_stack || (r.to != element && is_stack(m->p, r.to))) {
-        sort_members(m->p, m->e->edge + first, n, out_of_stack ? r.from : r.to, !out_of_stack);
+    edge_sum block = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        edge_sum_add(&block, m->p->g, m->e->edge[first + i]);
+        if ((i + 1) % EDGE_BLOCK == 0) {
+            VEC_PUSH(m->e->blocks, m->e->n_blocks, m->cap_blocks, block);
+            add_sum(&r.sum, &block);
+            block = (edge_sum){0};
+        }
     }
+    add_sum(&r.sum, &block);
     VEC_PUSH(m->e->runs, m->e->n_runs, m->cap_runs, r);
 }
 
@@ -273,35 +303,47 @@ visible_edges *visible_edges_create(const graph_plan *p, cancel_flag *cancel)
     free(m.order);
     free(m.scratch);
     free(m.count);
+    free(m.walk);
     if (!done) {
         visible_edges_destroy(&m.e);
         return NULL;
     }
     m.e->runs = mem_realloc_array(m.e->runs, m.e->n_runs + 1, sizeof *m.e->runs);
+    m.e->blocks = mem_realloc_array(m.e->blocks, m.e->n_blocks + 1, sizeof *m.e->blocks);
     m.e->into = mem_realloc_array(m.e->into, m.e->n_into + 1, sizeof *m.e->into);
     return m.e;
 }
 
-/* The first whose child is not before this one. */
-static uint32_t first_at(const graph_plan *p, edge_range all, bool into, uint32_t stack, uint32_t child)
+uint32_t visible_edges_before(const graph_plan *p, edge_range r, bool to, uint32_t around, uint32_t child)
 {
     uint32_t lo = 0;
-    for (uint32_t hi = all.n; lo < hi;) {
+    for (uint32_t hi = r.n; lo < hi;) {
         uint32_t mid = lo + (hi - lo) / 2;
-        bool before = child_at(p, all.at[mid], into, stack) < child;
+        bool before = visible_edge_child(p, r.at[mid], to, around) < child;
         lo = before ? mid + 1 : lo;
         hi = before ? hi : mid;
     }
     return lo;
 }
 
-edge_range visible_edges_at(const graph_plan *p, edge_range all, bool into, uint32_t stack, uint32_t child)
+edge_sum visible_edges_sum(const graph_plan *p, const visible_edges *e, const edge_run *r, uint32_t lo, uint32_t hi)
 {
-    uint32_t lo = first_at(p, all, into, stack, child);
-    return (edge_range){all.at + lo, first_at(p, all, into, stack, child + 1) - lo};
+    edge_sum s = {0};
+    if (lo == 0 && hi == r->sum.n) {
+        return r->sum;
+    }
+    while (lo < hi) {
+        if (lo % EDGE_BLOCK == 0 && lo + EDGE_BLOCK <= hi) {
+            add_sum(&s, &e->blocks[r->first_block + lo / EDGE_BLOCK]);
+            lo += EDGE_BLOCK;
+        } else {
+            edge_sum_add(&s, p->g, e->edge[r->first + lo++]);
+        }
+    }
+    return s;
 }
 
-edge_range visible_edges_into(const graph_plan *p, const visible_edges *e, uint32_t stack, uint32_t child)
+edge_range visible_edges_into(const visible_edges *e, uint32_t stack)
 {
     size_t lo = 0;
     for (size_t hi = e->n_stacks; lo < hi;) {
@@ -312,8 +354,7 @@ edge_range visible_edges_into(const graph_plan *p, const visible_edges *e, uint3
     if (lo == e->n_stacks || e->stacks[lo] != stack) {
         return (edge_range){NULL, 0};
     }
-    edge_range all = {e->into + e->first_into[lo], e->first[stack + 1] - e->first[stack]};
-    return visible_edges_at(p, all, true, stack, child);
+    return (edge_range){e->into + e->first_into[lo], e->first[stack + 1] - e->first[stack]};
 }
 
 void visible_edges_destroy(visible_edges **e)
@@ -322,6 +363,7 @@ void visible_edges_destroy(visible_edges **e)
         free((*e)->first);
         free((*e)->edge);
         free((*e)->runs);
+        free((*e)->blocks);
         free((*e)->into);
         free((*e)->stacks);
         free((*e)->first_into);

@@ -125,50 +125,104 @@ static bool shows_member(const vis_build *b, uint32_t element)
            !state_is_dissolved(b->s, b->p, element);
 }
 
-/* A run with one end in a stack of which one member is shown: the edges at that member one by one, of the others the
- * sum. */
-static bool push_member_run(vis_build *b, loose *s, const edge_run *r, edge_range all, uint32_t stack)
+/* A run that is looked into: at one end the edges end inside `around`, which is open. */
+typedef struct split {
+    const edge_run *run;
+    uint32_t around, lo, hi;
+} split;
+
+static void push_split(vis_build *b, uint32_t around, const edge_run *r, uint32_t lo, uint32_t hi)
 {
-    bool into = stack == r->to;
-    edge_sum rest = r->sum;
-    edge_range shown = visible_edges_at(b->p, all, into, stack, state_member(b->s, b->p, stack));
-    for (uint32_t i = 0; i < shown.n; i++) {
-        edge_sum_take(&rest, b->p->g, shown.at[i]);
+    if (lo < hi) {
+        VEC_PUSH(b->splits, b->n_splits, b->cap_splits, ((split){r, around, lo, hi}));
     }
-    push_sum(b, s, &rest, r->from, r->to); /* what hides a member is the stack */
-    return push_edges(b, s, shown);
+}
+
+/* Rows lo .. hi of a run, all of whose ends on the split side are shown by one item. */
+static void push_part(vis_build *b, loose *s, const edge_run *r, uint32_t lo, uint32_t hi)
+{
+    if (lo < hi) {
+        const graph *g = b->p->g;
+        uint32_t e = b->edges->edge[r->first + lo];
+        edge_sum sum = visible_edges_sum(b->p, b->edges, r, lo, hi);
+        push_sum(b, s, &sum, b->p->element_of[g->edge_from[e]], b->p->element_of[g->edge_to[e]]);
+    }
+}
+
+/* The part of each child; of a stack the parts before and behind the member that it shows. */
+static void split_run(vis_build *b, loose *s, split x)
+{
+    const edge_run *r = x.run;
+    const uint32_t *at = b->edges->edge + r->first;
+    if (shows_member(b, x.around)) {
+        uint32_t member = state_member(b->s, b->p, x.around);
+        edge_range all = {at + x.lo, x.hi - x.lo};
+        uint32_t lo = x.lo + visible_edges_before(b->p, all, r->splits_to, x.around, member);
+        uint32_t hi = x.lo + visible_edges_before(b->p, all, r->splits_to, x.around, member + 1);
+        push_part(b, s, r, x.lo, lo);
+        push_part(b, s, r, hi, x.hi);
+        if (is_opened(b, member)) {
+            push_split(b, member, r, lo, hi);
+        } else {
+            push_part(b, s, r, lo, hi);
+        }
+        return;
+    }
+    for (uint32_t i = x.lo, end = x.lo; i < x.hi; i = end) {
+        uint32_t child = visible_edge_child(b->p, at[i], r->splits_to, x.around);
+        uint32_t reach = 1;
+        while (i + reach < x.hi && visible_edge_child(b->p, at[i + reach], r->splits_to, x.around) == child) {
+            reach *= 2;
+        }
+        reach = i + reach < x.hi ? reach : x.hi - i;
+        end = i + visible_edges_before(b->p, (edge_range){at + i, reach}, r->splits_to, x.around, child + 1);
+        if (child != x.around && is_opened(b, child)) {
+            push_split(b, child, r, i, end);
+        } else {
+            push_part(b, s, r, i, end);
+        }
+    }
 }
 
 static bool push_run(vis_build *b, loose *s, const edge_run *r, uint32_t element)
 {
     bool from_open = r->from != element && is_opened(b, r->from);
     bool to_open = r->to != element && is_opened(b, r->to);
-    edge_range all = {b->edges->edge + r->first, r->sum.n};
     if (!from_open && !to_open) {
         push_sum(b, s, &r->sum, r->from, r->to);
         return true;
     }
-    bool from_stack = r->from != element && b->p->elements[r->from].kind == ELEMENT_STACK;
-    if (from_open && !to_open && shows_member(b, r->from)) {
-        return push_member_run(b, s, r, all, r->from);
+    if (r->splits_to ? from_open : to_open) {
+        return push_edges(b, s, (edge_range){b->edges->edge + r->first, r->sum.n});
     }
-    if (to_open && !from_open && !from_stack && shows_member(b, r->to)) {
-        return push_member_run(b, s, r, all, r->to);
+    push_split(b, r->splits_to ? r->to : r->from, r, 0, r->sum.n);
+    while (b->n_splits > 0) {
+        split_run(b, s, b->splits[--b->n_splits]);
+        if (is_cancelled(b->cancel)) {
+            return false;
+        }
     }
-    return push_edges(b, s, all);
+    return true;
 }
 
 /* Edges between members of which one is shown: those that begin or end there. */
 static bool unfolded_in_stack(vis_build *b, uint32_t stack, loose *s)
 {
     uint32_t member = state_member(b->s, b->p, stack);
-    uint32_t lo = b->edges->first[stack];
-    edge_range all = {b->edges->edge + lo, b->edges->first[stack + 1] - lo};
-    edge_range into = visible_edges_into(b->p, b->edges, stack, member);
+    uint32_t first = b->edges->first[stack];
+    edge_range all = {b->edges->edge + first, b->edges->first[stack + 1] - first};
+    edge_range into = visible_edges_into(b->edges, stack);
     if (into.at == NULL) { /* a handful */
         return push_edges(b, s, all);
     }
-    return push_edges(b, s, visible_edges_at(b->p, all, false, stack, member)) && push_edges(b, s, into);
+    uint32_t lo = visible_edges_before(b->p, all, false, stack, member);
+    uint32_t hi = visible_edges_before(b->p, all, false, stack, member + 1);
+    if (!push_edges(b, s, (edge_range){all.at + lo, hi - lo})) {
+        return false;
+    }
+    lo = visible_edges_before(b->p, into, true, stack, member);
+    hi = visible_edges_before(b->p, into, true, stack, member + 1);
+    return push_edges(b, s, (edge_range){into.at + lo, hi - lo});
 }
 
 /* Edges that join children of one element. @return false: cancelled */
