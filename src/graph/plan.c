@@ -37,14 +37,13 @@ void graph_plan_destroy(graph_plan **pp)
 
 static void work_deinit(plan_work *w)
 {
-    void *owned[] = {w->into,   w->folded,   w->ordinal, w->leaf_of,  w->leaf_node, w->leaf_tree, w->calls,
-                     w->called, w->at,       w->tree,    w->in_first, w->edge_from, w->edge_to,   w->edge_label,
-                     w->perm,   w->arc_from, w->arc_to,  w->rank,     w->ranked,    w->label,     w->kin,
-                     w->colour, w->sign,     w->sign_of, w->loose,    w->where};
+    void *owned[] = {w->into,   w->folded,   w->ordinal, w->leaf_of,  w->leaf_node, w->leaf_tree,   w->calls,
+                     w->called, w->at,       w->tree,    w->in_first, w->edge_from, w->edge_to,     w->edge_label,
+                     w->perm,   w->arc_from, w->arc_to,  w->rank,     w->ranked,    w->label,       w->kin,
+                     w->colour, w->sign,     w->loose,   w->where,    w->inner,     w->labels.text, w->labels.recent};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
-    text_table_deinit(&w->labels);
     strbuf_deinit(&w->scratch);
 }
 
@@ -73,7 +72,6 @@ static void drop_signatures(plan_work *w)
     DROP(w->colour);
     DROP(w->called);
     DROP(w->sign);
-    DROP(w->sign_of);
     DROP(w->loose);
     DROP(w->where);
     mem_give_back();

@@ -38,7 +38,7 @@ static int by_parent(const void *a, const void *b)
 static void number_children(plan_work *w, uint32_t parent)
 {
     uint32_t n = 0;
-    for (uint32_t t = w->tree[parent].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
+    for (uint32_t t = plan_inner(w, parent)->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         w->tree[t].local = n++;
     }
 }
@@ -47,7 +47,7 @@ static void number_children(plan_work *w, uint32_t parent)
 static void order_inside(plan_work *w, const inner_arc *a, size_t m)
 {
     uint32_t parent = a[0].parent;
-    size_t n = w->tree[parent].n_children;
+    size_t n = plan_inner(w, parent)->n_children;
     number_children(w, parent);
     order_arc *arcs = mem_alloc(m * sizeof *arcs);
     uint32_t *place = mem_alloc(n * sizeof *place);
@@ -68,7 +68,7 @@ static void order_inside(plan_work *w, const inner_arc *a, size_t m)
 /* All edges of a module's children: those inside of its stacks, stack by stack, and the others. */
 static void order_module(plan_work *w, uint32_t module)
 {
-    const tree_node *p = &w->tree[module];
+    const tree_inner *p = plan_inner(w, module);
     size_t cap = p->arc_hi - p->arc_lo, m = 0;
     if (cap == 0) {
         return;

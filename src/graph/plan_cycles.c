@@ -34,10 +34,10 @@ static void list_children(cycle_work *c, uint32_t module)
 {
     plan_work *w = c->w;
     c->n_children = 0;
-    for (uint32_t t = w->tree[module].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
+    for (uint32_t t = plan_inner(w, module)->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         w->tree[t].local = (uint32_t)c->n_children;
         VEC_PUSH(c->children, c->n_children, c->cap_children, t);
-        for (uint32_t i = w->tree[t].lo; i < w->tree[t].hi; i++) {
+        for (uint32_t i = w->tree[t].lo, hi = plan_hi(w, t); i < hi; i++) {
             c->child_of[w->at[i]] = t;
         }
     }
@@ -48,7 +48,7 @@ static void list_children(cycle_work *c, uint32_t module)
 static size_t data_arcs(const cycle_work *c, uint32_t module, order_arc *arcs, bool *ascending)
 {
     const plan_work *w = c->w;
-    const tree_node *p = &w->tree[module];
+    const tree_inner *p = plan_inner(w, module);
     size_t m = 0;
     *ascending = true;
     for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
@@ -153,7 +153,7 @@ static void order_by_level(cycle_work *c, uint32_t module, const uint32_t *leave
 static void count_reentries(cycle_work *c, uint32_t module, const uint32_t *component)
 {
     plan_work *w = c->w;
-    size_t n = w->tree[module].hi - w->tree[module].lo;
+    size_t n = plan_size(w, module);
     uint32_t *leaves = plan_leaves_by_rank(w, module);
     uint32_t *pi = mem_alloc(c->n_children * sizeof *pi);
     order_by_level(c, module, leaves, n, pi);
@@ -186,7 +186,7 @@ static unsigned choose_cuts(const cycle_work *c, uint32_t child, uint32_t cut[PL
 {
     const plan_work *w = c->w;
     const tree_node *t = &w->tree[child];
-    size_t n = t->hi - t->lo, k = 1;
+    size_t n = plan_size(w, child), k = 1;
     uint32_t *values = mem_alloc(n * sizeof *values);
     for (size_t i = 0; i < n; i++) {
         values[i] = c->e[w->at[t->lo + i]];
@@ -232,24 +232,24 @@ static unsigned part_of(uint32_t e, const uint32_t *cut, unsigned parts)
 /* A new last child. `local` of modules in the making is their last child. */
 static void link_child(plan_work *w, uint32_t parent, uint32_t child)
 {
-    if (w->tree[parent].first_child == GRAPH_NONE) {
-        w->tree[parent].first_child = child;
+    if (plan_inner(w, parent)->first_child == GRAPH_NONE) {
+        plan_inner(w, parent)->first_child = child;
     } else {
         w->tree[w->tree[parent].local].next = child;
     }
     w->tree[child].next = GRAPH_NONE;
     w->tree[child].parent = parent;
     w->tree[parent].local = child;
-    w->tree[parent].n_children++;
+    plan_inner(w, parent)->n_children++;
 }
 
 static uint32_t copy_module(plan_work *w, uint32_t original, uint32_t parent, uint32_t lo)
 {
     uint32_t copy = plan_add_tree(w, parent, ELEMENT_MODULE);
-    w->tree[copy].scope = w->tree[original].scope;
+    plan_inner(w, copy)->scope = plan_inner(w, original)->scope;
     w->tree[copy].label = w->tree[original].label;
-    w->tree[copy].part = w->tree[original].part;
-    w->tree[copy].n_parts = w->tree[original].n_parts;
+    plan_inner(w, copy)->part = plan_inner(w, original)->part;
+    plan_inner(w, copy)->n_parts = plan_inner(w, original)->n_parts;
     w->tree[copy].lo = lo;
     w->tree[original].kind = TREE_DEAD; /* all its leaves go into copies */
     return copy;
@@ -288,9 +288,8 @@ static uint32_t split_off(cycle_work *c, uint32_t child, const uint32_t *leaves,
         link_child(w, module, t);
         w->at[lo + i] = leaves[i];
         w->tree[t].lo = lo + i;
-        w->tree[t].hi = lo + i + 1;
         for (uint32_t up = module;; up = w->tree[up].parent) {
-            w->tree[up].hi = lo + i + 1;
+            plan_inner(w, up)->hi = lo + i + 1;
             if (up == root) {
                 break;
             }
@@ -303,7 +302,7 @@ static uint32_t split_off(cycle_work *c, uint32_t child, const uint32_t *leaves,
 static void split_child(cycle_work *c, uint32_t child, const uint32_t *cut, unsigned parts, uint32_t *out)
 {
     plan_work *w = c->w;
-    uint32_t lo = w->tree[child].lo, n = w->tree[child].hi - lo;
+    uint32_t lo = w->tree[child].lo, n = plan_hi(w, child) - lo;
     if (c->n_copy < w->n_tree) {
         c->copy = mem_realloc_array(c->copy, w->n_tree, sizeof *c->copy);
         memset(c->copy + c->n_copy, 0, (w->n_tree - c->n_copy) * sizeof *c->copy);
@@ -320,8 +319,8 @@ static void split_child(cycle_work *c, uint32_t child, const uint32_t *cut, unsi
             }
         }
         out[k] = split_off(c, child, some, m, lo + done);
-        w->tree[out[k]].part = (uint8_t)(k + 1);
-        w->tree[out[k]].n_parts = (uint8_t)parts;
+        plan_inner(w, out[k])->part = (uint8_t)(k + 1);
+        plan_inner(w, out[k])->n_parts = (uint8_t)parts;
         done += m;
     }
     free(leaves);
@@ -344,16 +343,16 @@ static void relink(cycle_work *c, uint32_t module, placed_child *now, size_t n)
 {
     plan_work *w = c->w;
     for (size_t i = 0; i < n; i++) {
-        const tree_node *t = &w->tree[now[i].child];
+        uint32_t t = now[i].child;
         now[i].first = UINT32_MAX;
-        for (uint32_t k = t->lo; k < t->hi; k++) {
+        for (uint32_t k = w->tree[t].lo, hi = plan_hi(w, t); k < hi; k++) {
             uint32_t node = w->leaf_node[w->at[k]];
             now[i].first = node < now[i].first ? node : now[i].first;
         }
     }
     qsort(now, n, sizeof *now, by_first);
-    w->tree[module].first_child = GRAPH_NONE;
-    w->tree[module].n_children = 0;
+    plan_inner(w, module)->first_child = GRAPH_NONE;
+    plan_inner(w, module)->n_children = 0;
     for (size_t i = 0; i < n; i++) {
         link_child(w, module, now[i].child);
     }
@@ -396,7 +395,7 @@ static void split_cycles(cycle_work *c, uint32_t module, const uint32_t *compone
 static void part_edges(cycle_work *c, uint32_t module)
 {
     plan_work *w = c->w;
-    uint32_t lo = w->tree[module].arc_lo, hi = w->tree[module].arc_hi;
+    uint32_t lo = plan_inner(w, module)->arc_lo, hi = plan_inner(w, module)->arc_hi;
     size_t n = c->n_children;
     uint32_t *first = mem_calloc(n + 2, sizeof *first); /* bucket 0: between children */
     for (uint32_t i = lo; i < hi; i++) {
@@ -409,10 +408,10 @@ static void part_edges(cycle_work *c, uint32_t module)
         first[k] = sum;
         sum += count;
         if (k == 0) {
-            w->tree[module].arc_hi = sum;
-        } else {
-            w->tree[c->children[k - 1]].arc_lo = first[k];
-            w->tree[c->children[k - 1]].arc_hi = sum;
+            plan_inner(w, module)->arc_hi = sum;
+        } else if (w->tree[c->children[k - 1]].kind != ELEMENT_LEAF) { /* a leaf has none */
+            plan_inner(w, c->children[k - 1])->arc_lo = first[k];
+            plan_inner(w, c->children[k - 1])->arc_hi = sum;
         }
     }
     memcpy(c->buffer, w->perm + lo, (hi - lo) * sizeof *c->buffer);
@@ -458,8 +457,8 @@ marey_status plan_cycles(plan_work *w)
     for (uint32_t i = 0; i < w->n_edges; i++) {
         w->perm[i] = i;
     }
-    w->tree[0].arc_lo = 0;
-    w->tree[0].arc_hi = (uint32_t)w->n_edges;
+    plan_inner(w, 0)->arc_lo = 0;
+    plan_inner(w, 0)->arc_hi = (uint32_t)w->n_edges;
     marey_status status = MAREY_OK;
     VEC_PUSH(c.todo, c.n_todo, c.cap_todo, 0);
     while (c.n_todo > 0 && status == MAREY_OK) {

@@ -10,8 +10,8 @@ enum { MAX_EXEMPLARS = 8 }; /* different modules under one signature: hardly eve
 /* "layers.0", "layers.31" -> "layers.0-31"; labels without a number that differs: the first. */
 static uint32_t stack_label(plan_work *w, const uint32_t *trees, size_t n)
 {
-    const char *a = w->labels.text + w->labels.at[w->tree[trees[0]].label];
-    const char *b = w->labels.text + w->labels.at[w->tree[trees[n - 1]].label];
+    const char *a = w->labels.text + w->tree[trees[0]].label;
+    const char *b = w->labels.text + w->tree[trees[n - 1]].label;
     size_t first = 0, end_a = strlen(a), end_b = strlen(b);
     while (a[first] && a[first] == b[first]) {
         first++;
@@ -41,7 +41,7 @@ static uint32_t stack_label(plan_work *w, const uint32_t *trees, size_t n)
     strbuf_add(&text, a, end_a);
     strbuf_puts(&text, "-");
     strbuf_puts(&text, b + first);
-    uint32_t id = text_table_append(&w->labels, text.s, text.n);
+    uint32_t id = plan_add_label(w, text.s, text.n);
     strbuf_deinit(&text);
     return id;
 }
@@ -49,7 +49,7 @@ static uint32_t stack_label(plan_work *w, const uint32_t *trees, size_t n)
 static void add_row(plan_work *w, uint32_t member, const uint32_t *order)
 {
     graph_plan *p = w->p;
-    uint32_t lo = w->tree[member].lo, size = w->tree[member].hi - lo;
+    uint32_t lo = w->tree[member].lo, size = plan_size(w, member);
     VEC_RESERVE(p->map, w->cap_map, (size_t)p->n_map + size);
     for (uint32_t i = 0; i < size; i++) {
         p->map[p->n_map++] = w->at[lo + (order ? order[i] : i)];
@@ -61,7 +61,7 @@ static size_t verify(stack_work *s, uint32_t first, uint32_t *left, size_t n_lef
                      graph_strictness *level)
 {
     plan_work *w = s->w;
-    uint32_t size = w->tree[first].hi - w->tree[first].lo;
+    uint32_t size = plan_size(w, first);
     VEC_RESERVE(s->order, s->cap_order, size);
     size_t n = 0;
     members[n++] = first;
@@ -85,7 +85,7 @@ static void add_family(stack_work *s, const uint32_t *members, size_t n, uint64_
     const tree_node *first = &w->tree[members[0]];
     plan_family f = {.first_member = (uint32_t)p->n_members,
                      .n_members = (uint32_t)n,
-                     .size = first->hi - first->lo,
+                     .size = plan_size(w, members[0]),
                      .first_map = first_map,
                      .stack = stack,
                      .level = (uint8_t)level,
@@ -96,11 +96,9 @@ static void add_family(stack_work *s, const uint32_t *members, size_t n, uint64_
     VEC_PUSH(p->families, p->n_families, w->cap_families, f);
     for (size_t i = 0; i < n; i++) {
         VEC_PUSH(p->members, p->n_members, w->cap_members, members[i]);
-        w->tree[members[i]].family = id;
-        w->tree[members[i]].member = (uint32_t)i;
         s->stack_of[w->tree[members[i]].local] = stack;
     }
-    w->tree[stack].family = id;
+    plan_inner(w, stack)->family = id;
     w->tree[stack].label = stack_label(w, members, n);
     s->n_stacked += n;
 }

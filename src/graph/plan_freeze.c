@@ -12,7 +12,8 @@ static size_t number_elements(const plan_work *w, uint32_t *queue, uint32_t *pla
     queue[n++] = 0;
     for (size_t i = 0; i < n; i++) {
         place[queue[i]] = (uint32_t)i;
-        for (uint32_t t = w->tree[queue[i]].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
+        uint32_t t = w->tree[queue[i]].kind == ELEMENT_LEAF ? GRAPH_NONE : plan_inner(w, queue[i])->first_child;
+        for (; t != GRAPH_NONE; t = w->tree[t].next) {
             queue[n++] = t;
         }
     }
@@ -23,16 +24,22 @@ static void fill_element(const plan_work *w, uint32_t t, const uint32_t *place, 
 {
     const tree_node *n = &w->tree[t];
     *e = (plan_element){.parent = place[n->parent],
-                        .first_child = n->first_child == GRAPH_NONE ? 0 : place[n->first_child],
-                        .n_children = n->n_children,
-                        .node = n->leaf == GRAPH_NONE ? GRAPH_NONE : w->leaf_node[n->leaf],
-                        .scope = n->scope,
-                        .label = (uint32_t)w->labels.at[n->label],
-                        .family = n->family,
-                        .member = n->member,
-                        .kind = n->kind,
-                        .part = n->part,
-                        .n_parts = n->n_parts};
+                        .node = GRAPH_NONE,
+                        .scope = GRAPH_NONE,
+                        .label = n->label,
+                        .family = GRAPH_NONE,
+                        .kind = n->kind};
+    if (n->kind == ELEMENT_LEAF) {
+        e->node = w->leaf_node[n->leaf];
+        return;
+    }
+    const tree_inner *i = plan_inner(w, t);
+    e->first_child = i->first_child == GRAPH_NONE ? 0 : place[i->first_child];
+    e->n_children = i->n_children;
+    e->scope = i->scope;
+    e->family = i->family;
+    e->part = i->part;
+    e->n_parts = i->n_parts;
 }
 
 /* Nodes of the input inside each leaf; a parameter that several show counts where it is consumed first. */
@@ -154,7 +161,13 @@ static void rename_all(const plan_work *w, const uint32_t *place)
         p->map[i] = place[w->leaf_tree[p->map[i]]];
     }
     for (size_t i = 0; i < p->n_families; i++) {
-        p->families[i].stack = p->families[i].stack == GRAPH_NONE ? GRAPH_NONE : place[p->families[i].stack];
+        plan_family *f = &p->families[i];
+        f->stack = f->stack == GRAPH_NONE ? GRAPH_NONE : place[f->stack];
+        for (uint32_t k = 0; k < f->n_members; k++) {
+            plan_element *e = &p->elements[p->members[f->first_member + k]];
+            e->family = (uint32_t)i;
+            e->member = k;
+        }
     }
     for (size_t i = 0; i < p->n_back_arcs; i++) {
         p->back_arcs[i][0] = place[p->back_arcs[i][0]];
@@ -213,8 +226,10 @@ static bool make_elements(plan_work *w, const uint32_t *queue, const uint32_t *p
     count_leaf_nodes(w, place);
     place_calls(w, place);
     free(w->tree); /* the elements say it all from here on */
+    free(w->inner);
     w->tree = NULL;
-    w->n_tree = w->cap_tree = 0;
+    w->inner = NULL;
+    w->n_tree = w->cap_tree = w->n_inner = w->cap_inner = 0;
     mem_give_back();
     if (is_cancelled(w->o.cancel)) {
         return false;
@@ -247,9 +262,8 @@ marey_status plan_freeze(plan_work *w)
     if (!is_cancelled(w->o.cancel) && make_elements(w, queue, place)) {
         rename_all(w, place);
         show_by_elements(w, place);
-        text_table_seal(&w->labels);
-        p->text = w->labels.text;
-        p->n_text = w->labels.n_text;
+        p->text = mem_realloc_array(w->labels.text, w->labels.n, 1);
+        p->n_text = w->labels.n;
         w->labels.text = NULL;
         count_stacked(w);
         status = MAREY_OK;

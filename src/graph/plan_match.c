@@ -142,12 +142,12 @@ typedef struct colour_walk {
 static void push_children(const plan_work *w, uint32_t module, colour_walk *s)
 {
     size_t first = s->n;
-    for (uint32_t t = w->tree[module].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
+    for (uint32_t t = plan_inner(w, module)->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         if (w->tree[t].kind != ELEMENT_STACK) {
             VEC_PUSH(s->stack, s->n, s->cap, ((coloured){~w->colour[t], t}));
             continue;
         }
-        for (uint32_t u = w->tree[t].first_child; u != GRAPH_NONE; u = w->tree[u].next) {
+        for (uint32_t u = plan_inner(w, t)->first_child; u != GRAPH_NONE; u = w->tree[u].next) {
             VEC_PUSH(s->stack, s->n, s->cap, ((coloured){~w->colour[u], u}));
         }
     }
@@ -189,8 +189,8 @@ static bool match_by_colour(plan_work *w, pairing *m, uint32_t a, uint32_t b, ui
 bool plan_match(plan_work *w, uint32_t a, uint32_t b, uint32_t *order, graph_strictness *level)
 {
     const tree_node *x = &w->tree[a], *y = &w->tree[b];
-    pairing m = {w, x->lo, y->lo, x->hi - x->lo, NULL, NULL};
-    if (x->kind != y->kind || y->hi - y->lo != m.size) {
+    pairing m = {w, x->lo, y->lo, plan_size(w, a), NULL, NULL};
+    if (x->kind != y->kind || plan_size(w, b) != m.size) {
         return false;
     }
     for (uint32_t i = 0; i < m.size; i++) {

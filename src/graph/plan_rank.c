@@ -28,7 +28,7 @@ static int by_rank(const void *a, const void *b)
 uint32_t *plan_leaves_by_rank(const plan_work *w, uint32_t module)
 {
     const tree_node *p = &w->tree[module];
-    size_t n = p->hi - p->lo;
+    size_t n = plan_size(w, module);
     uint32_t *leaves = mem_alloc((n + 1) * sizeof *leaves);
     if (n == w->n_leaves) {
         memcpy(leaves, w->ranked, n * sizeof *leaves);

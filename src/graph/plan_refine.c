@@ -123,7 +123,7 @@ static int pair_up(refine_work *r, uint32_t *order)
 
 bool plan_refine(plan_work *w, uint32_t a, uint32_t b, uint32_t *order)
 {
-    uint32_t size = w->tree[a].hi - w->tree[a].lo;
+    uint32_t size = plan_size(w, a);
     if (size > REFINE_MAX_SIZE || w->match_work > REFINE_MAX_WORK) {
         return false;
     }

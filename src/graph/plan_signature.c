@@ -108,7 +108,7 @@ static uint64_t end_colour(const plan_work *w, uint32_t leaf, uint32_t module)
     return w->tree[t].parent == module ? 0 : w->colour[t];
 }
 
-static void refine(const plan_work *w, const tree_node *p, wl_work *s, size_t n)
+static void refine(const plan_work *w, const tree_inner *p, wl_work *s, size_t n)
 {
     memset(s->sum, 0, n * sizeof *s->sum);
     for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
@@ -124,7 +124,7 @@ static void refine(const plan_work *w, const tree_node *p, wl_work *s, size_t n)
 
 static void sign_module(plan_work *w, uint32_t module, wl_work *s)
 {
-    const tree_node *p = &w->tree[module];
+    const tree_inner *p = plan_inner(w, module);
     size_t n = p->n_children, m = p->arc_hi - p->arc_lo, k = 0;
     VEC_RESERVE(s->arc, s->cap_arcs, m);
     if (n > s->cap) {
@@ -144,15 +144,15 @@ static void sign_module(plan_work *w, uint32_t module, wl_work *s)
     for (int round = 0; round < WL_ROUNDS && n > 1 && m > 0 && !is_cancelled(w->o.cancel); round++) {
         refine(w, p, s, n);
     }
-    uint64_t sign[2] = {n ^ w->called[module], ~(uint64_t)n ^ w->called[module]};
+    uint64_t called = w->called ? w->called[module] : 0, sign[2] = {n ^ called, ~(uint64_t)n ^ called};
     k = 0;
     for (uint32_t t = p->first_child; t != GRAPH_NONE; t = w->tree[t].next, k++) {
         w->colour[t] = s->colour[k];
         sign[0] += mix64(s->colour[k], 3);
         sign[1] += mix64(s->colour[k], 4);
     }
-    w->sign[w->sign_of[module]][0] = mix64(sign[0], 5);
-    w->sign[w->sign_of[module]][1] = mix64(sign[1], 6);
+    w->sign[w->tree[module].inner][0] = mix64(sign[0], 5);
+    w->sign[w->tree[module].inner][1] = mix64(sign[1], 6);
 }
 
 /* Multisets of types, up from the leaves. */
@@ -175,28 +175,17 @@ static void sign_loosely(plan_work *w)
     }
 }
 
-static void number_modules(plan_work *w)
-{
-    uint32_t n = 1;
-    w->sign_of = mem_calloc(w->n_tree + 1, sizeof *w->sign_of);
-    for (size_t t = 0; t < w->n_tree; t++) {
-        bool is_signed = w->tree[t].kind == ELEMENT_MODULE || w->tree[t].kind == ELEMENT_ROOT;
-        w->sign_of[t] = is_signed ? n++ : 0;
-    }
-    w->sign = mem_calloc(n, sizeof *w->sign);
-}
-
 marey_status plan_signatures(plan_work *w)
 {
     label_kin(w);
     w->colour = mem_calloc(w->n_tree + 1, sizeof *w->colour);
-    number_modules(w);
-    w->called = mem_calloc(w->n_tree + 1, sizeof *w->called);
+    w->sign = mem_calloc(w->n_inner, sizeof *w->sign);
+    w->called = w->n_calls > 0 ? mem_calloc(w->n_tree + 1, sizeof *w->called) : NULL;
     for (size_t i = 0; i < w->n_calls; i++) {
-        uint32_t t = plan_call_tree(w, w->calls[i]), leaf = w->tree[t].leaf;
+        uint32_t t = plan_call_tree(w, w->calls[i]);
         w->called[t] += mix64(w->g->node_op[w->calls[i]], 9);
-        if (leaf != GRAPH_NONE) {
-            w->label[leaf] = mix64(w->label[leaf], w->called[t]);
+        if (w->tree[t].kind == ELEMENT_LEAF) {
+            w->label[w->tree[t].leaf] = mix64(w->label[w->tree[t].leaf], w->called[t]);
         }
     }
     wl_work s = {0};
@@ -204,7 +193,7 @@ marey_status plan_signatures(plan_work *w)
     for (uint32_t t = (uint32_t)w->n_tree; t-- > 0 && status == MAREY_OK;) {
         if (w->tree[t].kind == ELEMENT_MODULE || w->tree[t].kind == ELEMENT_ROOT) {
             sign_module(w, t, &s);
-            status = plan_stop(w, w->tree[t].n_children > 1000 ? 0 : t) ? MAREY_CANCELLED : MAREY_OK;
+            status = plan_stop(w, plan_inner(w, t)->n_children > 1000 ? 0 : t) ? MAREY_CANCELLED : MAREY_OK;
         }
     }
     if (w->o.strictness == STRICT_LOOSE) {

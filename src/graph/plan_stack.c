@@ -69,7 +69,7 @@ static void index_arcs(stack_work *s, const order_arc *arcs, size_t m)
 static void prepare(stack_work *s)
 {
     plan_work *w = s->w;
-    const tree_node *p = &w->tree[s->module];
+    const tree_inner *p = plan_inner(w, s->module);
     size_t m = p->arc_hi - p->arc_lo;
     order_arc *arcs = mem_alloc((m + 1) * sizeof *arcs);
     for (size_t i = 0; i < m; i++) {
@@ -342,12 +342,12 @@ static void sort_keys(stack_work *s)
 typedef enum key_kind { KEY_MODULES, KEY_LEAVES, KEY_KIN } key_kind;
 
 /* Pipeline stages run on other devices: what belongs to different ones is never one stack. */
-static uint64_t stage_key(const plan_work *w, const tree_node *t)
+static uint64_t stage_key(const plan_work *w, uint32_t t)
 {
-    if (w->g->n_stages < 2 || t->lo >= t->hi) {
+    if (w->g->n_stages < 2 || plan_size(w, t) == 0) {
         return 0;
     }
-    int stage = graph_stage_of(w->g, w->leaf_node[w->at[t->lo]]);
+    int stage = graph_stage_of(w->g, w->leaf_node[w->at[w->tree[t].lo]]);
     return stage < 0 ? 0 : mix64((uint64_t)stage, 9);
 }
 
@@ -371,7 +371,7 @@ static void collect_keys(stack_work *s, key_kind kind)
             k.key[0] = plan_sign(w, t)[0];
             k.key[1] = plan_sign(w, t)[1];
         }
-        k.key[1] ^= stage_key(w, &w->tree[t]);
+        k.key[1] ^= stage_key(w, t);
         VEC_PUSH(s->keys, s->n_keys, s->cap_keys, k);
     }
     sort_keys(s);
@@ -415,37 +415,37 @@ static void relink(stack_work *s)
 {
     plan_work *w = s->w;
     uint32_t module = s->module, last = GRAPH_NONE;
-    w->tree[module].first_child = GRAPH_NONE;
-    w->tree[module].n_children = 0;
+    plan_inner(w, module)->first_child = GRAPH_NONE;
+    plan_inner(w, module)->n_children = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         uint32_t t = s->stack_of[i] == GRAPH_NONE ? s->child[i] : s->stack_of[i];
-        if (w->tree[t].kind == ELEMENT_STACK && w->tree[t].n_children > 0) {
+        if (w->tree[t].kind == ELEMENT_STACK && plan_inner(w, t)->n_children > 0) {
             continue;
         }
         if (w->tree[t].kind == ELEMENT_STACK) {
-            const plan_family *f = &w->p->families[w->tree[t].family];
+            const plan_family *f = &w->p->families[plan_inner(w, t)->family];
             uint32_t before = GRAPH_NONE;
             for (uint32_t k = 0; k < f->n_members; k++) {
                 uint32_t member = w->p->members[f->first_member + k];
                 w->tree[member].parent = t;
                 w->tree[member].next = GRAPH_NONE;
                 if (before == GRAPH_NONE) {
-                    w->tree[t].first_child = member;
+                    plan_inner(w, t)->first_child = member;
                 } else {
                     w->tree[before].next = member;
                 }
                 before = member;
             }
-            w->tree[t].n_children = f->n_members;
+            plan_inner(w, t)->n_children = f->n_members;
         }
         w->tree[t].next = GRAPH_NONE;
         if (last == GRAPH_NONE) {
-            w->tree[module].first_child = t;
+            plan_inner(w, module)->first_child = t;
         } else {
             w->tree[last].next = t;
         }
         last = t;
-        w->tree[module].n_children++;
+        plan_inner(w, module)->n_children++;
     }
 }
 
@@ -454,7 +454,7 @@ static void stack_module(stack_work *s, uint32_t module)
     plan_work *w = s->w;
     s->module = module;
     s->n = 0;
-    for (uint32_t t = w->tree[module].first_child; t != GRAPH_NONE; t = w->tree[t].next) {
+    for (uint32_t t = plan_inner(w, module)->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         w->tree[t].local = (uint32_t)s->n;
         VEC_PUSH(s->child, s->n, s->cap_child, t);
     }
@@ -496,7 +496,8 @@ marey_status plan_stack(plan_work *w)
     }
     stack_work s = {.w = w};
     for (uint32_t t = (uint32_t)w->n_tree; t-- > 0 && status == MAREY_OK;) {
-        if ((w->tree[t].kind == ELEMENT_MODULE || w->tree[t].kind == ELEMENT_ROOT) && w->tree[t].n_children > 1) {
+        if ((w->tree[t].kind == ELEMENT_MODULE || w->tree[t].kind == ELEMENT_ROOT) &&
+            plan_inner(w, t)->n_children > 1) {
             stack_module(&s, t);
             status = is_cancelled(w->o.cancel) ? MAREY_CANCELLED : MAREY_OK;
         }

@@ -19,13 +19,12 @@ typedef struct scope_work {
 
 uint32_t plan_add_tree(plan_work *w, uint32_t parent, element_kind kind)
 {
-    tree_node n = {.parent = parent,
-                   .first_child = GRAPH_NONE,
-                   .next = GRAPH_NONE,
-                   .scope = GRAPH_NONE,
-                   .leaf = GRAPH_NONE,
-                   .family = GRAPH_NONE,
-                   .kind = (uint8_t)kind};
+    tree_node n = {.parent = parent, .next = GRAPH_NONE, .leaf = GRAPH_NONE, .kind = (uint8_t)kind};
+    if (kind != ELEMENT_LEAF) {
+        tree_inner inner = {.first_child = GRAPH_NONE, .scope = GRAPH_NONE, .family = GRAPH_NONE};
+        n.inner = (uint32_t)w->n_inner;
+        VEC_PUSH(w->inner, w->n_inner, w->cap_inner, inner);
+    }
     VEC_PUSH(w->tree, w->n_tree, w->cap_tree, n);
     return (uint32_t)(w->n_tree - 1);
 }
@@ -75,7 +74,7 @@ static uint32_t joined_label(plan_work *w, scope_work *s, uint32_t scope, const 
     }
     if (n == 1 && !last) { /* nearly always */
         const char *name = graph_string(g, g->scope_name[scope]);
-        return text_table_append(&w->labels, name, strlen(name));
+        return plan_add_label(w, name, strlen(name));
     }
     strbuf *text = &w->scratch;
     bool dots = false;
@@ -91,7 +90,7 @@ static uint32_t joined_label(plan_work *w, scope_work *s, uint32_t scope, const 
         strbuf_puts(text, (i > 0 || last) ? "/" : "");
     }
     strbuf_puts(text, last ? last : "");
-    return text_table_append(&w->labels, strbuf_str(text), text->n);
+    return plan_add_label(w, strbuf_str(text), text->n);
 }
 
 static bool lies_in(const graph *g, uint32_t scope, uint32_t outer)
@@ -106,7 +105,7 @@ uint32_t plan_call_tree(const plan_work *w, uint32_t node)
 {
     uint32_t scope = w->g->node_scope[node], found = w->leaf_tree[w->leaf_of[node]];
     for (uint32_t t = w->tree[found].parent; t != 0; t = w->tree[t].parent) {
-        if (w->tree[t].kind == ELEMENT_MODULE && !lies_in(w->g, w->tree[t].scope, scope)) {
+        if (w->tree[t].kind == ELEMENT_MODULE && !lies_in(w->g, plan_inner(w, t)->scope, scope)) {
             break;
         }
         found = w->tree[t].kind == ELEMENT_MODULE ? t : found;
@@ -117,13 +116,13 @@ uint32_t plan_call_tree(const plan_work *w, uint32_t node)
 static void append(plan_work *w, scope_work *s, uint32_t scope, uint32_t child)
 {
     uint32_t parent = s->tree[scope];
-    if (w->tree[parent].first_child == GRAPH_NONE) {
-        w->tree[parent].first_child = child;
+    if (plan_inner(w, parent)->first_child == GRAPH_NONE) {
+        plan_inner(w, parent)->first_child = child;
     } else {
         w->tree[s->last[scope]].next = child;
     }
     s->last[scope] = child;
-    w->tree[parent].n_children++;
+    plan_inner(w, parent)->n_children++;
 }
 
 /* The module of a scope, and those around it that were not met yet, outermost first. */
@@ -139,7 +138,7 @@ static void meet_module(plan_work *w, scope_work *s, uint32_t scope)
         uint32_t i = climbed[--n];
         uint32_t node = plan_add_tree(w, s->tree[s->up[i]], ELEMENT_MODULE);
         s->tree[i] = node;
-        w->tree[node].scope = i;
+        plan_inner(w, node)->scope = i;
         w->tree[node].label = joined_label(w, s, i, NULL);
         append(w, s, s->up[i], node);
     }
@@ -153,8 +152,7 @@ static void add_leaf(plan_work *w, scope_work *s, uint32_t node)
     uint32_t t = plan_add_tree(w, s->tree[module], ELEMENT_LEAF);
     w->tree[t].leaf = node; /* until leaves are numbered */
     const char *label = graph_node_label(g, node);
-    w->tree[t].label =
-        s->gone[scope] == 1 ? joined_label(w, s, scope, label) : text_table_append(&w->labels, label, strlen(label));
+    w->tree[t].label = s->gone[scope] == 1 ? joined_label(w, s, scope, label) : plan_add_label(w, label, strlen(label));
     append(w, s, module, t);
 }
 
@@ -174,14 +172,16 @@ static marey_status number_leaves(plan_work *w)
             w->leaf_tree[n] = t;
             w->at[n] = n;
             n++;
-        } else if (w->tree[t].first_child != GRAPH_NONE) {
-            t = w->tree[t].first_child;
+        } else if (plan_inner(w, t)->first_child != GRAPH_NONE) {
+            t = plan_inner(w, t)->first_child;
             continue;
         }
-        w->tree[t].hi = n;
+        if (w->tree[t].kind != ELEMENT_LEAF) {
+            plan_inner(w, t)->hi = n;
+        }
         while (t != 0 && w->tree[t].next == GRAPH_NONE) {
             t = w->tree[t].parent;
-            w->tree[t].hi = n;
+            plan_inner(w, t)->hi = n;
         }
         if (t == 0) {
             return MAREY_OK;
@@ -238,10 +238,10 @@ marey_status plan_tree(plan_work *w)
     count_children(w, &s);
     choose_modules(w, &s);
     s.tree[0] = plan_add_tree(w, 0, ELEMENT_ROOT);
-    w->tree[0].scope = 0;
+    plan_inner(w, 0)->scope = 0;
     w->n_leaves = s.leaves[0];
     const char *name = graph_string(g, g->name);
-    w->tree[0].label = text_table_append(&w->labels, name, strlen(name));
+    w->tree[0].label = plan_add_label(w, name, strlen(name));
     size_t shown = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (plan_stop(w, i)) {

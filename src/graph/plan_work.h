@@ -9,8 +9,8 @@
 #ifndef MAREY_GRAPH_PLAN_WORK_H
 #define MAREY_GRAPH_PLAN_WORK_H
 
+#include "base/mem.h"
 #include "graph/plan.h"
-#include "graph/text_table.h"
 
 enum {
     PLAN_MAX_DEPTH = 200, /* deeper modules are opened into the one at this depth */
@@ -21,17 +21,34 @@ enum {
     TREE_DEAD = 255 /* kind of a module that was split: nothing refers to it */
 };
 
+/* Most nodes are leaves: what these have not is in a table of its own. */
 typedef struct tree_node {
-    uint32_t parent, first_child, next, n_children;
-    uint32_t scope, leaf; /* one of them; stacks: neither; the root has scope 0 */
-    uint32_t lo, hi;
-    uint32_t label; /* in work.labels */
-    uint32_t arc_lo, arc_hi;
+    uint32_t parent, next;
+    uint32_t lo;    /* of a leaf: its position */
+    uint32_t label; /* where it begins in work.labels */
     uint32_t local; /* place among its siblings while their module is worked on */
-    uint32_t family, member;
+    union {
+        uint32_t leaf;  /* number of a leaf */
+        uint32_t inner; /* all others: place in work.inner */
+    };
     uint8_t kind; /* element_kind */
-    uint8_t part, n_parts;
 } tree_node;
+
+typedef struct tree_inner {
+    uint32_t first_child, n_children;
+    uint32_t scope; /* of a module; the root has 0; of a stack: GRAPH_NONE */
+    uint32_t hi;
+    uint32_t arc_lo, arc_hi;
+    uint32_t family; /* of a stack */
+    uint8_t part, n_parts;
+} tree_inner;
+
+/* Labels behind each other, each with its end; what came a short while ago is not put again. */
+typedef struct plan_labels_text {
+    char *text;
+    size_t n, cap;
+    uint32_t *recent; /* where they begin, + 1, by a hash of their ends */
+} plan_labels_text;
 
 typedef struct plan_work {
     const graph *g;
@@ -51,7 +68,9 @@ typedef struct plan_work {
 
     tree_node *tree;
     size_t n_tree, cap_tree;
-    text_table labels;
+    tree_inner *inner;
+    size_t n_inner, cap_inner;
+    plan_labels_text labels;
     strbuf scratch;
 
     size_t n_edges;
@@ -64,11 +83,10 @@ typedef struct plan_work {
     uint32_t *ranked; /* [n_leaves]: leaves by rank */
 
     uint64_t *label;      /* [n_leaves]: what an operator is, at the level that may stack */
-    uint64_t *called;     /* [n_tree]: the calls that a module stands for */
+    uint64_t *called;     /* [n_tree]: the calls that a module stands for; NULL: there are none */
     uint64_t *kin;        /* [n_leaves]: operator types around it */
     uint64_t *colour;     /* [n_tree]: among its siblings */
-    uint64_t (*sign)[2];  /* signatures of modules, by sign_of; 0: none */
-    uint32_t *sign_of;    /* [n_tree]: most are leaves, and have none */
+    uint64_t (*sign)[2];  /* [n_inner] signatures of modules */
     uint64_t (*loose)[2]; /* [n_tree]: multiset of types: of the forward part, of all */
     uint32_t *where;      /* [n_leaves]: position in at */
     uint64_t match_work;  /* spent on refinement: bounded */
@@ -82,7 +100,21 @@ static inline bool edge_is_control(uint64_t label)
 /** Signature of a module. */
 static inline const uint64_t *plan_sign(const plan_work *w, uint32_t t)
 {
-    return w->sign[w->sign_of[t]];
+    return w->sign[w->tree[t].inner];
+}
+/** What is no leaf has it. Moves when a node is added. */
+static inline tree_inner *plan_inner(const plan_work *w, uint32_t t)
+{
+    return &w->inner[w->tree[t].inner];
+}
+/** Behind the last position of a node's leaves. */
+static inline uint32_t plan_hi(const plan_work *w, uint32_t t)
+{
+    return w->tree[t].kind == ELEMENT_LEAF ? w->tree[t].lo + 1 : plan_inner(w, t)->hi;
+}
+static inline uint32_t plan_size(const plan_work *w, uint32_t t)
+{
+    return plan_hi(w, t) - w->tree[t].lo;
 }
 static inline uint64_t mix64(uint64_t a, uint64_t b)
 {
@@ -101,6 +133,9 @@ static inline bool plan_stop(const plan_work *w, size_t i)
 /* plan_fold.c */
 marey_status plan_fold(plan_work *w);
 marey_status plan_fold_edges(plan_work *w);
+/* plan_label.c */
+/** @return where it begins in w->labels.text; that of the root for what is beyond 4 GiB */
+uint32_t plan_add_label(plan_work *w, const char *s, size_t n);
 /* plan_tree.c */
 marey_status plan_tree(plan_work *w);
 uint32_t plan_add_tree(plan_work *w, uint32_t parent, element_kind kind);
