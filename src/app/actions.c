@@ -351,6 +351,8 @@ const action ACTIONS[] = {
     {"pan-right", "D, Right", "later", pan_right},
     {"page-left", "Shift+Left", "a window earlier", page_left},
     {"page-right", "Shift+Right", "a window later", page_right},
+    {"whole-run", "Z, 0, Home", "the whole run, all rows", whole_run},
+    {"fit-selection", "F", "fit what is selected", fit_selection},
     {"scroll-up", "Up", "rows up", scroll_up},
     {"scroll-down", "Down", "rows down", scroll_down},
     {"page-up", "Page up", "a page of rows up", page_up},
@@ -358,16 +360,34 @@ const action ACTIONS[] = {
     {"rows-taller", "}", "taller rows", rows_taller},
     {"rows-shorter", "{", "lower rows", rows_shorter},
     {"rows-fit", "\\", "fit all rows", rows_fit},
-    {"whole-run", "Z, 0, Home", "the whole run, all rows", whole_run},
+    {"toggle-row", "Enter, Space", "open or close this row", toggle_row},
+    {"open-all", "E", "open all rows", open_all},
+    {"close-all", "R", "close all rows", close_all},
+    {"cpu-rows", "H", "show or hide CPU threads", cpu_rows},
+    {"previous-event", "P, <", "the event before", previous_event},
+    {"next-event", "N, >", "the next event", next_event},
+    {"search", "/", "search operators, ranks, collectives", search},
+    {"escape", "Escape", "close the help; select nothing", escape},
     {"step-next", "]", "the next step", step_next},
     {"step-previous", "[", "the step before", step_previous},
     {"step-one", "1", "one step", steps_one},
     {"step-columns", "2", "steps side by side; again: more of them", steps_columns},
-    {"step-overlaid", "3", "one step over all others (Marey): what deviates", steps_overlaid},
-    {"overview", "O", "strip above: shares, step times, maps of rank x step", overview},
-    {"layout-steps", "X", "rank x step as a map", layout_steps},
+    {"step-overlaid", "3", "one step over all others (Marey)", steps_overlaid},
+    {"layout-timeline", "T", "timeline", layout_timeline},
+    {"layout-marey", "M", "Marey: bands that join equal work", layout_marey},
+    {"layout-communication", "C", "communication: devices, links, groups", layout_communication},
+    {"layout-graph", "G", "the model's graph", layout_graph},
+    {"layout-steps", "X", "steps: a map of rank x step", layout_steps},
+    {"layout-other", "V", "the other layout", layout_other},
+    {"overview", "O", "strip above: shares, times, maps", overview},
     {"heat", "K", "cells beside the rows (Marey)", heat_cells},
-    {"lines", "Y", "lines in the rows: memory and FLOP/s, either, none", lines},
+    {"lines", "Y", "lines of memory and FLOP/s", lines},
+    {"inspector", "I", "show or hide the inspector", inspector},
+    {"strip", "B", "show or hide time per rank", strip},
+    {"theme-other", "L", "dark or light", theme_other},
+    {"fullscreen", "F11", "full screen", fullscreen},
+    {"help", "?, F1", "this help", help},
+    {"quit", "Q, Ctrl+Q", "leave", quit},
     {"sort-busy", NULL, NULL, sort_busy},
     {"sort-compute", NULL, NULL, sort_compute},
     {"sort-exposed", NULL, NULL, sort_exposed},
@@ -377,26 +397,6 @@ const action ACTIONS[] = {
     {"sort-flops", NULL, NULL, sort_flops},
     {"sort-mfu", NULL, NULL, sort_mfu},
     {"sort-memory", NULL, NULL, sort_memory},
-    {"fit-selection", "F", "fit what is selected", fit_selection},
-    {"previous-event", "P, <", "the event before", previous_event},
-    {"next-event", "N, >", "the next event", next_event},
-    {"toggle-row", "Enter, Space", "open or close this row", toggle_row},
-    {"open-all", "E", "open all rows", open_all},
-    {"close-all", "R", "close all rows", close_all},
-    {"cpu-rows", "H", "show or hide CPU threads", cpu_rows},
-    {"layout-timeline", "T", "timeline", layout_timeline},
-    {"layout-marey", "M", "Marey: bands that join equal work", layout_marey},
-    {"layout-communication", "C", "communication: devices, links, groups", layout_communication},
-    {"layout-graph", "G", "the model's graph", layout_graph},
-    {"layout-other", "V", "the other layout", layout_other},
-    {"inspector", "I", "show or hide the inspector", inspector},
-    {"strip", "B", "show or hide time per rank", strip},
-    {"search", "/", "search operators, ranks, collectives", search},
-    {"theme-other", "L", "dark or light", theme_other},
-    {"fullscreen", "F11", "full screen", fullscreen},
-    {"help", "?, F1", "this help", help},
-    {"escape", "Escape", "close the help; select nothing", escape},
-    {"quit", "Q, Ctrl+Q", "leave", quit},
 };
 const size_t N_ACTIONS = sizeof ACTIONS / sizeof *ACTIONS;
 
@@ -415,7 +415,23 @@ static const char *const GESTURES[][2] = {
     {"Tab, Shift+Tab", "walk through the panels; Enter opens"},
 };
 
-enum { N_GESTURES = sizeof GESTURES / sizeof *GESTURES, MAX_HELP = 80 };
+enum { N_GESTURES = sizeof GESTURES / sizeof *GESTURES, MAX_HELP = 96 };
+
+/* What stands above an action in the help. */
+static const char *const HEADINGS[][2] = {
+    {"zoom-in", "Time"},
+    {"scroll-up", "Rows"},
+    {"previous-event", "Events"},
+    {"step-next", "Steps"},
+    {"layout-timeline", "Views"},
+    {"overview", "What is shown"},
+    {"graph-toggle", "Modules and stacks"},
+    {"graph-consumer", "Along the edges"},
+    {"graph-zoom-in", "Camera"},
+    {"graph-direction", "Drawing"},
+    {"graph-parameters", "Simplification"},
+    {"graph-in-marey", "The run"},
+};
 
 const action *action_by_name(const char *name)
 {
@@ -456,98 +472,121 @@ const action *action_by_key(const char *key)
     return NULL;
 }
 
-/* Those of the graph, and what means the same in every layout. */
-static size_t collect_graph_help(const char *rows[MAX_HELP][2], bool with_others)
+typedef struct help_rows {
+    const char *items[MAX_HELP][2]; /* keys, and what they do; without keys: a heading */
+    size_t n;
+} help_rows;
+
+static void add_row(help_rows *h, const char *keys, const char *what)
 {
-    static const char *const others[] = {"layout-timeline", "layout-marey", "layout-communication",
-                                         "inspector",       "search",       "theme-other",
-                                         "fullscreen",      "help",         "quit"};
-    size_t n = 0;
-    for (size_t i = 0; i < N_GRAPH_GESTURES; i++, n++) {
-        rows[n][0] = GRAPH_GESTURES[i][0];
-        rows[n][1] = GRAPH_GESTURES[i][1];
+    if (h->n < MAX_HELP) {
+        h->items[h->n][0] = keys;
+        h->items[h->n++][1] = what;
     }
-    for (size_t i = 0; i < N_GRAPH_ACTIONS && n < MAX_HELP; i++) {
-        if (GRAPH_ACTIONS[i].help) {
-            rows[n][0] = GRAPH_ACTIONS[i].keys;
-            rows[n++][1] = GRAPH_ACTIONS[i].help;
-        }
-    }
-    for (size_t i = 0; with_others && i < sizeof others / sizeof *others && n < MAX_HELP; i++) {
-        const action *a = action_by_name(others[i]);
-        if (strcmp(others[i], "layout-marey") != 0) { /* M has another meaning here */
-            rows[n][0] = a->keys;
-            rows[n++][1] = a->help;
-        }
-    }
-    return n;
 }
 
-static size_t collect_help(const char *rows[MAX_HELP][2])
+static void add_gestures(help_rows *h, const char *const (*gestures)[2], size_t n)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < N_GESTURES; i++, n++) {
-        rows[n][0] = GESTURES[i][0];
-        rows[n][1] = GESTURES[i][1];
+    add_row(h, "", "Pointer");
+    for (size_t i = 0; i < n; i++) {
+        add_row(h, gestures[i][0], gestures[i][1]);
     }
-    for (size_t i = 0; i < N_ACTIONS && n < MAX_HELP; i++) {
-        if (ACTIONS[i].keys && ACTIONS[i].help) {
-            rows[n][0] = ACTIONS[i].keys;
-            rows[n++][1] = ACTIONS[i].help;
+}
+
+static void add_action(help_rows *h, const action *a)
+{
+    for (size_t i = 0; i < sizeof HEADINGS / sizeof *HEADINGS; i++) {
+        if (strcmp(HEADINGS[i][0], a->name) == 0) {
+            add_row(h, "", HEADINGS[i][1]);
         }
     }
-    for (size_t i = 0; i < N_COMM_ACTIONS && n < MAX_HELP; i++) {
-        if (COMM_ACTIONS[i].help) {
-            rows[n][0] = COMM_ACTIONS[i].keys;
-            rows[n++][1] = COMM_ACTIONS[i].help;
-        }
+    if (a->keys && a->help) {
+        add_row(h, a->keys, a->help);
     }
-    return n;
+}
+
+/* Those of the graph, and what means the same in every layout. */
+static void collect_graph_help(help_rows *h, bool with_others)
+{
+    static const char *const others[] = {"layout-communication", "inspector", "search", "theme-other",
+                                         "fullscreen",           "help",      "quit"};
+    add_gestures(h, GRAPH_GESTURES, N_GRAPH_GESTURES);
+    for (size_t i = 0; i < N_GRAPH_ACTIONS; i++) {
+        add_action(h, &GRAPH_ACTIONS[i]);
+    }
+    if (with_others) {
+        add_action(h, action_by_name("layout-timeline")); /* with its heading */
+    }
+    for (size_t i = 0; with_others && i < sizeof others / sizeof *others; i++) {
+        add_action(h, action_by_name(others[i])); /* M has another meaning here */
+    }
+}
+
+static void collect_help(help_rows *h)
+{
+    add_gestures(h, GESTURES, N_GESTURES);
+    for (size_t i = 0; i < N_ACTIONS; i++) {
+        add_action(h, &ACTIONS[i]);
+    }
+    add_row(h, "", "In the communication view");
+    for (size_t i = 0; i < N_COMM_ACTIONS; i++) {
+        add_action(h, &COMM_ACTIONS[i]);
+    }
 }
 
 void actions_set_help(scene *s, view_layout layout)
 {
-    static const char *rows[MAX_HELP][2]; /* the scene keeps the pointer */
-    size_t n = layout == LAYOUT_GRAPH ? collect_graph_help(rows, true) : collect_help(rows);
-    scene_set_help(s, (const char *const(*)[2])rows, n);
+    static help_rows rows; /* the scene keeps the pointer */
+    rows.n = 0;
+    if (layout == LAYOUT_GRAPH) {
+        collect_graph_help(&rows, true);
+    } else {
+        collect_help(&rows);
+    }
+    scene_set_help(s, (const char *const(*)[2])rows.items, rows.n);
 }
 
-static void print_rows(const char *const (*rows)[2], size_t n, FILE *out)
+/* A table for each heading. */
+static void print_markdown(const help_rows *h, const char *marks, FILE *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        const char *backslash = strcmp(rows[i][0], "\\") == 0 ? "\\" : ""; /* Markdown wants it twice */
-        (void)fprintf(out, "| %s%s | %s |\n", backslash, rows[i][0], rows[i][1]);
+    for (size_t i = 0; i < h->n; i++) {
+        const char *const *row = h->items[i];
+        const char *backslash = strcmp(row[0], "\\") == 0 ? "\\" : ""; /* Markdown wants it twice */
+        if (row[0][0]) {
+            (void)fprintf(out, "| %s%s | %s |\n", backslash, row[0], row[1]);
+        } else {
+            (void)fprintf(out, "\n%s %s\n\n| key | what it does |\n|---|---|\n", marks, row[1]);
+        }
     }
 }
 
-static void print_markdown(const char *const (*rows)[2], size_t n, const char *const (*own)[2], size_t n_own, FILE *out)
+static void print_plain(const help_rows *h, FILE *out)
 {
-    (void)fputs("# Keys and gestures of the window\n\n"
-                "Printed by `marey help keys --markdown` from the table that the window uses (src/app/actions.c).\n\n"
-                "| key | what it does |\n|---|---|\n",
-                out);
-    print_rows(rows, n, out);
-    (void)fputs("\n## In the graph\n\nThere these go first (src/app/graph_actions.c).\n\n"
-                "| key | what it does |\n|---|---|\n",
-                out);
-    print_rows(own, n_own, out);
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->items[i][0][0]) {
+            (void)fprintf(out, "  %-16s %s\n", h->items[i][0], h->items[i][1]);
+        } else {
+            (void)fprintf(out, "\n%s\n", h->items[i][1]);
+        }
+    }
 }
 
 void actions_print(FILE *out, bool markdown)
 {
-    const char *rows[MAX_HELP][2];
-    size_t n = collect_help(rows);
-    const char *own[MAX_HELP][2];
-    size_t n_own = collect_graph_help(own, false);
-    if (markdown) {
-        print_markdown((const char *const(*)[2])rows, n, (const char *const(*)[2])own, n_own, out);
+    help_rows rows = {.n = 0};
+    help_rows own = {.n = 0};
+    collect_help(&rows);
+    collect_graph_help(&own, false);
+    if (!markdown) {
+        print_plain(&rows, out);
+        (void)fputs("\nIN THE GRAPH\n", out);
+        print_plain(&own, out);
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        (void)fprintf(out, "  %-14s %s\n", rows[i][0], rows[i][1]);
-    }
-    (void)fputs("\n  In the graph:\n", out);
-    for (size_t i = 0; i < n_own; i++) {
-        (void)fprintf(out, "  %-14s %s\n", own[i][0], own[i][1]);
-    }
+    (void)fputs("# Keys and gestures of the window\n\n"
+                "Printed by `marey help keys --markdown` from the table that the window uses (src/app/actions.c).\n",
+                out);
+    print_markdown(&rows, "##", out);
+    (void)fputs("\n## In the graph\n\nThere these go first (src/app/graph_actions.c).\n", out);
+    print_markdown(&own, "###", out);
 }

@@ -65,12 +65,12 @@ const action COMM_ACTIONS[] = {
     {"comm-right", "Right", NULL, right},
     {"comm-page-up", "Page up", NULL, page_up},
     {"comm-page-down", "Page down", NULL, page_down},
-    {"comm-next-pane", "Tab", "communication: operations, groups, matrix", next_pane},
-    {"comm-open", "Enter", "communication: see it in the Marey view", open_in_marey},
-    {"comm-measure", "B", "communication: time, bytes, bandwidth", next_measure},
-    {"comm-sort", "U", "communication: sort by the next column", next_sort},
-    {"comm-reverse", "V", "communication: turn the order round", reverse},
-    {"comm-only", "G", "communication: all, or the chosen group", only},
+    {"comm-next-pane", "Tab", "operations, groups, matrix", next_pane},
+    {"comm-open", "Enter", "see it in the Marey view", open_in_marey},
+    {"comm-measure", "B", "time, bytes, bandwidth", next_measure},
+    {"comm-sort", "U", "sort by the next column", next_sort},
+    {"comm-reverse", "V", "turn the order round", reverse},
+    {"comm-only", "G", "all, or the chosen group", only},
 };
 const size_t N_COMM_ACTIONS = sizeof COMM_ACTIONS / sizeof *COMM_ACTIONS;
 

@@ -335,7 +335,7 @@ static void escape(session *s, int64_t now_ns)
 const action GRAPH_ACTIONS[] = {
     {"graph-toggle", "Enter, Space", "open or close a module or a stack", toggle},
     {"graph-close", "Backspace", "close the module around", close_around},
-    {"graph-dissolve", "D", "a stack: all its members; again: one", dissolve},
+    {"graph-dissolve", "K", "a stack: all its members; again: one", dissolve},
     {"graph-member-next", "]", "a stack: the next member", member_next},
     {"graph-member-previous", "[", "a stack: the member before", member_previous},
     {"graph-consumer", "Right", "along an edge: to a consumer", consumer},
@@ -350,7 +350,7 @@ const action GRAPH_ACTIONS[] = {
     {"graph-zoom-in", "W, +, =", "zoom in at the pointer", zoom_in},
     {"graph-zoom-out", "S, -", "zoom out", zoom_out},
     {"graph-pan-left", "A, Shift+Left", "to the left", pan_left},
-    {"graph-pan-right", "Shift+Right", "to the right", pan_right},
+    {"graph-pan-right", "D, Shift+Right", "to the right", pan_right},
     {"graph-pan-up", "Shift+Up", "up", pan_up},
     {"graph-pan-down", "Shift+Down", "down", pan_down},
     {"graph-page-up", "Page up", "a page up", page_up},

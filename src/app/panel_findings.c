@@ -305,15 +305,13 @@ static void show_what_ifs(panels *p)
             continue;
         }
         if (shown++ == 0) {
-            ui_section(p->ui, "What if, about", "step without it");
+            ui_section(p->ui, "A step without", "would take about");
         }
-        char key[128];
         char time[48];
         char value[96];
         time_format(w->step_without_ns, time, sizeof time);
-        (void)snprintf(key, sizeof key, "without %s", w->without);
         (void)snprintf(value, sizeof value, "%s \xC2\xB7 %.2f \xC3\x97", time, w->speedup);
-        ui_key_value(p->ui, key, value);
+        ui_key_value(p->ui, w->without, value);
     }
 }
 

@@ -206,7 +206,12 @@ static void scroll_to_rank(panels *p)
 void panels_short_name(const char *name, char *out, size_t cap)
 {
     const char *from = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
+    const char *anonymous = strstr(from, "(anonymous namespace)::");
     size_t n = strcspn(from, "<(");
+    if (anonymous == from + n) {
+        from = anonymous + strlen("(anonymous namespace)::");
+        n = strcspn(from, "<(");
+    }
     (void)snprintf(out, cap, "%.*s", n > 3 ? (int)n : (int)strlen(from), from);
 }
 

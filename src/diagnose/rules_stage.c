@@ -153,7 +153,7 @@ static void add_bubble(rule_state *s)
     if (m < UINT32_MAX / 2) {
         double less = (double)compute * (ideal - ideal / 2);
         what_if_bound(g, (int64_t)(less < (double)bubble ? less : (double)bubble),
-                      "half of the bubble (%u micro-batches)", 2 * m);
+                      "half the bubble (%u micro-batches)", 2 * m);
     }
 }
 

@@ -104,11 +104,33 @@ static void add_clocks(const rule_state *s)
                 (unsigned long long)g->n_violations, g->n_transfers, worst);
 }
 
-/* Ranks that a communicator names and the run lacks; ranks without steps that others have. */
-static void add_incomplete(const rule_state *s)
+static void add_part(char *text, size_t cap, uint64_t n, const char *one, const char *many)
 {
-    diagnosis *g = s->g;
-    const trace_model *m = g->model;
+    size_t used = strlen(text);
+    if (n > 0 && used < cap) {
+        (void)snprintf(text + used, cap - used, "%s%llu %s", used > 0 ? ", " : "", (unsigned long long)n,
+                       n == 1 ? one : many);
+    }
+}
+
+/* Only what is so is said. */
+static void say_incomplete(diagnosis *g, finding *f, uint64_t absent, size_t n_idle, size_t n_lacking)
+{
+    char text[256] = "";
+    add_part(text, sizeof text, absent, "rank that a communicator names is absent",
+             "ranks that communicators name are absent");
+    add_part(text, sizeof text, n_idle, "rank has no device work", "ranks have no device work");
+    add_part(text, sizeof text, n_lacking, "rank lacks steps that others have", "ranks lack steps that others have");
+    add_part(text, sizeof text, g->data.n_damaged, "block could not be read", "blocks could not be read");
+    if (g->data.steps_cut) {
+        finding_say(g, f, "Not all of the run is here: %s%sthe later steps are left out.", text, text[0] ? ", " : "");
+    } else {
+        finding_say(g, f, "Not all of the run is here: %s.", text);
+    }
+}
+
+static uint64_t count_absent(const trace_model *m)
+{
     map64 seen = {0};
     for (size_t i = 0; i < m->n_ranks; i++) {
         *map64_put(&seen, (uint64_t)m->ranks[i].rank) = 1;
@@ -122,6 +144,16 @@ static void add_incomplete(const rule_state *s)
         }
     }
     map64_deinit(&seen);
+    return absent;
+}
+
+/* Ranks that a communicator names and the run lacks; ranks without steps that others have. A run without any device
+ * lacks none. */
+static void add_incomplete(const rule_state *s)
+{
+    diagnosis *g = s->g;
+    const trace_model *m = g->model;
+    uint64_t absent = count_absent(m);
     uint32_t *idle = mem_alloc((m->n_ranks + 1) * sizeof *idle);
     uint32_t *lacking = mem_alloc((m->n_ranks + 1) * sizeof *lacking);
     size_t n_idle = 0;
@@ -137,6 +169,7 @@ static void add_incomplete(const rule_state *s)
             lacking[n_lacking++] = r;
         }
     }
+    n_idle = n_idle < m->n_ranks ? n_idle : 0;
     if (absent + n_idle + n_lacking + g->data.n_damaged > 0 || g->data.steps_cut) {
         finding *f = finding_add(g, FINDING_INCOMPLETE, 0.1, "ranks of communicators less ranks of the run");
         finding_ranks(g, f, n_idle > 0 ? idle : lacking, n_idle > 0 ? n_idle : n_lacking);
@@ -147,11 +180,7 @@ static void add_incomplete(const rule_state *s)
         finding_number_add(f, "damaged_blocks", (double)g->data.n_damaged);
         finding_number_add(f, "later_steps_left_out", g->data.steps_cut);
         finding_number_add(f, "collectives_of_one_rank", (double)g->data.match.n_unmatched);
-        finding_say(
-            g, f,
-            "Not all of the run is here: %llu ranks that communicators name are absent, %zu have no device work, "
-            "%zu lack steps that others have.",
-            (unsigned long long)absent, n_idle, n_lacking);
+        say_incomplete(g, f, absent, n_idle, n_lacking);
     }
     free(idle);
     free(lacking);

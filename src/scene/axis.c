@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "scene/step_map.h"
 #include "scene/steps.h"
 
 static const double TICK_APART_DP = 84, TICK_LEAST_DP = 64;
@@ -161,7 +162,22 @@ static void draw_ticks(scene *s, const tick_plan *p, rect tag, rect heading)
     }
 }
 
-/* Where a step begins: of the first visible rank, as long as they are not too dense. */
+/* Every n-th step is marked, by its number, so that marks stand evenly and well apart. */
+long long step_stride(double steps_per_px, double apart_px)
+{
+    static const int factors[] = {1, 2, 5};
+    double wanted = steps_per_px * apart_px;
+    for (double power = 1; power < 1e15; power *= 10) {
+        for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+            if (factors[i] * power >= wanted) {
+                return (long long)(factors[i] * power);
+            }
+        }
+    }
+    return (long long)1e15;
+}
+
+/* Where a step begins: of the first visible rank. */
 static void draw_steps(scene *s)
 {
     if (s->first_visible >= s->end_visible) {
@@ -169,14 +185,18 @@ static void draw_steps(scene *s)
     }
     const scene_row *row = &s->tree.rows[s->first_visible];
     uint32_t rank = row->kind == ROW_GROUP ? s->tree.group_ranks[s->tree.groups[row->id].first] : row->rank;
-    float last = -1e9F;
-    for (uint32_t i = s->rank_first_step[rank]; i < s->rank_first_step[rank + 1]; i++) {
-        const trace_step *step = &s->model->steps[s->rank_steps[i]];
+    uint32_t first = s->rank_first_step[rank];
+    uint32_t n = s->rank_first_step[rank + 1] - first;
+    const uint32_t *ids = s->rank_steps + first;
+    double length = n > 1 ? (double)(s->model->steps[ids[n - 1]].start_ns - s->model->steps[ids[0]].start_ns) : 0;
+    double density = length > 0 ? (n - 1) / (length * s->src.grid.inverse) : 0; /* steps a pixel */
+    long long stride = step_stride(density, (double)px(s, 48));
+    for (uint32_t i = 0; i < n; i++) {
+        const trace_step *step = &s->model->steps[ids[i]];
         float x = snap(x_of(s, (double)step->start_ns));
-        if (x < s->m.plot.x || x >= s->m.plot.x + s->m.plot.w || x - last < px(s, 24)) {
+        if (x < s->m.plot.x || x >= s->m.plot.x + s->m.plot.w || step->index % stride != 0) {
             continue;
         }
-        last = x;
         draw_dashed(s->l, LAYER_GROUND, x + 0.5F, s->m.plot.y, x + 0.5F, s->m.plot.y + s->m.plot.h, 1, px(s, 3),
                     s->t->faint);
     }
@@ -233,7 +253,11 @@ void draw_axis(scene *s)
     rect place = tag_place(s, tag);
     char step[48];
     rect heading = step_heading(s, step, sizeof step);
-    draw_ticks(s, &p, place, heading);
+    rect key = step_layout_key(s, false);
+    draw_ticks(s, &p, place, key.w > 0 ? key : heading);
+    if (key.w > 0 && is_clear(place, key.x, key.w)) {
+        (void)step_layout_key(s, true);
+    }
     if (heading.w > 0 && is_clear(place, heading.x, heading.w)) {
         draw_round(s->l, LAYER_PANELS, heading, px(s, 4), s->t->raised, 0, s->t->line);
         (void)put_text(s, LAYER_PANELS, FACE_SANS_MEDIUM, 11, heading, TEXT_CENTRE, s->t->text, step);

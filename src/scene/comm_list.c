@@ -48,8 +48,13 @@ static void draw_group_name(scene *s, const table_place *t, size_t row, uint32_t
     w = ranks[0] ? w : px(s, 10);
     rect left = {r.x, r.y, r.w - w, r.h};
     rect right = {r.x + r.w - w, r.y, w - px(s, 6), r.h};
+    size_t n = strlen(name);
+    size_t tail = strlen("_GROUP");
+    if (n > tail && strcmp(name + n - tail, "_GROUP") == 0 && width_of(s, FACE_SANS, 11.5, name) > left.w) {
+        name[n - tail] = '\0'; /* says the least */
+    }
     if (text_fits_in(s, r, t->rows)) {
-        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11.5, left, TEXT_LEFT, tone, name);
+        (void)put_text_start(s, LAYER_MARKS, FACE_SANS, 11.5, left, TEXT_LEFT, tone, name);
         (void)put_text(s, LAYER_MARKS, FACE_SANS, 11.5, right, TEXT_RIGHT, s->t->dim, ranks);
     }
 }
@@ -79,12 +84,29 @@ static void draw_group_row(scene *s, const table_place *t, size_t row)
     add_row_area(s, t, row, (comm_hit){HIT_GROUP, id, 0});
 }
 
+/* What names and ranks of the first communicators take, up to a limit. Design px. */
+static double names_need(scene *s)
+{
+    enum { LOOK_AT = 64 };
+    const comm_view *c = s->comm_layout;
+    double most = 0;
+    for (size_t i = 0; i < c->model->n_groups && i < LOOK_AT; i++) {
+        char name[128];
+        char ranks[64];
+        comm_group_name(c->model, c->sums->group_order[i], name, sizeof name);
+        comm_group_ranks(c->model, c->sums->group_order[i], ranks, sizeof ranks);
+        float w = width_of(s, FACE_SANS, 11.5, name) + width_of(s, FACE_SANS, 11.5, ranks);
+        most = fmax(most, (double)(w / s->m.s) + 26);
+    }
+    return fmin(fmax(most, 130), 190);
+}
+
 /* A narrow panel keeps the numbers that decide: names take what is left. */
-static size_t fitting_columns(const scene *s, float w, table_column *columns)
+static size_t fitting_columns(scene *s, float w, table_column *columns)
 {
     memcpy(columns, group_columns, sizeof group_columns);
     static const int drop[] = {G_BUS, G_COUNT, G_BYTES, G_RANKS};
-    double need = 130;
+    double need = names_need(s);
     for (size_t i = 1; i < G_COLUMNS; i++) {
         need += columns[i].width_dp;
     }

@@ -229,15 +229,27 @@ static float draw_choice(scene *s, float right, rect line, const char *text, boo
     return r.x - px(s, 2);
 }
 
+static float choice_width(scene *s, const char *text)
+{
+    return ceilf(width_of(s, FACE_SANS_MEDIUM, 11, text)) + px(s, 16);
+}
+
 static rect draw_heading(scene *s, rect r)
 {
     static const char *const names[] = {"time", "bytes", "bandwidth"};
     rect line = {r.x, r.y, r.w, px(s, 24)};
     float right = r.x + r.w;
     const view_comm *v = &s->v.comm;
-    right = draw_choice(s, right, line, "this communicator", v->only_group, (comm_hit){HIT_ONLY, 1, 0});
-    right = draw_choice(s, right, line, "all", !v->only_group, (comm_hit){HIT_ONLY, 0, 0}) - px(s, 10);
-    for (int m = COMM_MEASURES; m-- > 0;) {
+    float measures = choice_width(s, names[0]) + choice_width(s, names[1]) + choice_width(s, names[2]);
+    float all = choice_width(s, "all") + px(s, 10);
+    float title = ceilf(width_of(s, FACE_SANS_MEDIUM, 12.5, "Links")) + px(s, 16);
+    bool roomy = title + measures + all + choice_width(s, "this communicator") <= r.w;
+    if (roomy || measures + all + choice_width(s, "chosen") <= r.w) { /* keys do it, too */
+        const char *only = roomy ? "this communicator" : "chosen";
+        right = draw_choice(s, right, line, only, v->only_group, (comm_hit){HIT_ONLY, 1, 0});
+        right = draw_choice(s, right, line, "all", !v->only_group, (comm_hit){HIT_ONLY, 0, 0}) - px(s, 10);
+    }
+    for (int m = COMM_MEASURES; m-- > 0 && measures <= r.w;) {
         right = draw_choice(s, right, line, names[m], v->measure == m, (comm_hit){HIT_MEASURE, (uint32_t)m, 0});
     }
     return comm_heading(s, (rect){r.x, r.y, fmaxf(right - r.x, 0), r.h}, "Links", "from row to column");

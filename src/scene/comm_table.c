@@ -15,7 +15,8 @@ static void place_columns(const scene *s, table_place *t, rect r, const table_co
     float x = r.x;
     for (size_t i = 0; i < n; i++) {
         float w = columns[i].width_dp > 0 ? px(s, columns[i].width_dp) : share;
-        w = fmaxf(fminf(w, r.x + r.w - x), 0);
+        bool fits = w <= r.x + r.w - x + 1;
+        w = fits ? fmaxf(w, 0) : 0; /* half a number is none */
         t->columns[i] = (rect){x, r.y, w, r.h};
         x += w;
     }

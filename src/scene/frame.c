@@ -5,6 +5,7 @@
 #include "scene/graph_scene.h"
 #include "scene/lines.h"
 #include "scene/overlay.h"
+#include "scene/step_map.h"
 
 enum { MAX_FACTS = 6 };
 
@@ -119,6 +120,11 @@ static float draw_switches(scene *s)
     right = draw_switch(s, right, name, "layout-communication", communication) - px(s, 4);
     if (in_graph || scene_has_graph(s)) {
         right = draw_switch(s, right, "Graph", "layout-graph", in_graph) - px(s, 4);
+    }
+    const scene_step *steps;
+    bool in_steps = s->v.layout == LAYOUT_STEPS;
+    if (in_steps || (scene_steps(s, &steps) > 1 && s->m.bar.w >= px(s, 900))) {
+        right = draw_switch(s, right, "Steps", in_steps ? "layout-marey" : "layout-steps", in_steps) - px(s, 4);
     }
     right = draw_switch(s, right, "Marey", "layout-marey", s->v.layout == LAYOUT_MAREY) - px(s, 4);
     return draw_switch(s, right, "Timeline", "layout-timeline", s->v.layout == LAYOUT_TIMELINE);
@@ -263,11 +269,18 @@ static facts status_middle(const scene *s)
     }
     time_label(s->src.grid.step_ns, fmax(s->src.grid.step_ns / 100, 0.001), text, sizeof text);
     add_fact(&f, "1 px = %s", text);
+    char map[96];
+    step_layout_status(s, map, sizeof map);
+    if (map[0]) {
+        add_fact(&f, "%s", map);
+        return f;
+    }
     add_fact(&f, "from %s%s%s", s->frame.source, s->frame.has_coarse_edges ? ", edges to a bin" : "",
              s->frame.has_coarse_classes ? ", close classes to a bin" : "");
     if (s->v.layout == LAYOUT_MAREY) {
         count_format(s->frame.n_bands, bands, sizeof bands);
-        add_fact(&f, "%s bands, %zu outlier%s kept", bands, s->frame.n_outliers, s->frame.n_outliers == 1 ? "" : "s");
+        add_fact(&f, "%s band%s, %zu outlier%s kept", bands, s->frame.n_bands == 1 ? "" : "s", s->frame.n_outliers,
+                 s->frame.n_outliers == 1 ? "" : "s");
         if (!s->src.events) {
             add_fact(&f, "zoom in for waits and names");
         }
@@ -306,55 +319,4 @@ void draw_status(scene *s)
     facts middle = status_middle(s);
     join_facts(s, &middle, 11.5, r.w, line, sizeof line);
     (void)put_text(s, LAYER_PANELS, FACE_SANS, 11.5, r, TEXT_LEFT, s->t->dim, line);
-}
-
-/* ------------------------------------------------------------------ help */
-
-void scene_set_help(scene *s, const char *const (*rows)[2], size_t n)
-{
-    s->help = rows;
-    s->n_help = n;
-}
-
-/* Wide enough for the longest line, so that none is cut where there is room. */
-static float help_column(scene *s)
-{
-    float widest = px(s, 180);
-    for (size_t i = 0; i < s->n_help; i++) {
-        widest = fmaxf(widest, ceilf(width_of(s, FACE_SANS, 12, s->help[i][1])));
-    }
-    return px(s, 120) + widest + px(s, 20);
-}
-
-/* As many columns as it takes for all keys to fit, or as many as there is room for. */
-void draw_help(scene *s)
-{
-    if (!s->v.show_help || s->n_help == 0) {
-        return;
-    }
-    float line = px(s, 22);
-    float pad = px(s, 20);
-    float column = help_column(s);
-    float room_h = s->m.frame.h - 2 * pad - px(s, 64);
-    float room_w = s->m.frame.w - 4 * pad;
-    size_t per = (size_t)fmaxf(1, floorf(room_h / line));
-    size_t columns = (s->n_help + per - 1) / per;
-    column = fminf(column, room_w / (float)columns);
-    per = (s->n_help + columns - 1) / columns;
-    float w = column * (float)columns + 2 * pad;
-    float h = line * (float)per + 2 * pad + px(s, 28);
-    rect r = {floorf((s->m.frame.w - w) / 2), floorf((s->m.frame.h - h) / 2), w, h};
-    draw_rect(s->l, LAYER_OVERLAY, s->m.frame, rgba_with_alpha(s->t->ground, 150));
-    draw_round(s->l, LAYER_OVERLAY, r, px(s, 6), s->t->raised, fmaxf(1, px(s, 1)), s->t->line);
-    rect title = {r.x + pad, r.y + pad - px(s, 4), w - 2 * pad, line};
-    (void)put_text(s, LAYER_TOP, FACE_SANS_BOLD, 14, title, TEXT_LEFT, s->t->text, "Keys");
-    for (size_t i = 0; i < s->n_help; i++) {
-        float x = r.x + pad + column * (float)(i / per);
-        float y = r.y + pad + px(s, 28) + line * (float)(i % per);
-        float key_w = fminf(px(s, 120), column * 0.4F);
-        (void)put_text(s, LAYER_TOP, FACE_MONO, 11.5, (rect){x, y, key_w - px(s, 8), line}, TEXT_LEFT, s->t->accent,
-                       s->help[i][0]);
-        rect what = {x + key_w, y, column - key_w - px(s, 10), line};
-        (void)put_text(s, LAYER_TOP, FACE_SANS, 12, what, TEXT_LEFT, s->t->text, s->help[i][1]);
-    }
 }

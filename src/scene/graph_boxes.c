@@ -419,25 +419,16 @@ static void second_line(const graph_picture *p, const plan_element *e, char *out
  * goes. */
 static void put_name(scene *s, rect r, double dp, rgba c, const char *name)
 {
-    rect whole = {r.x - r.w, r.y, 3 * r.w, r.h}; /* the same middle */
     double least = fmax(dp - 1, LEAST_FITTED_DP);
     float w = width_of(s, FACE_SANS_MEDIUM, dp, name);
     while (w > r.w && dp - 0.5 >= least) {
         dp -= 0.5;
         w = width_of(s, FACE_SANS_MEDIUM, dp, name);
     }
-    size_t n = strlen(name);
-    if (w <= r.w || n > SHORT_NAME) {
+    if (w <= r.w || strlen(name) > SHORT_NAME) {
         (void)put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, r, TEXT_CENTRE, c, name);
-        return;
-    }
-    char cut[SHORT_NAME + 4];
-    do {
-        graph_short_text(name, cut, sizeof cut, --n);
-        w = width_of(s, FACE_SANS_MEDIUM, dp, cut);
-    } while (n > 2 && w > r.w);
-    if (w <= r.w) {
-        (void)put_text(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, whole, TEXT_CENTRE, c, cut);
+    } else {
+        (void)put_text_start(s, LAYER_DATA, FACE_SANS_MEDIUM, dp, r, TEXT_CENTRE, c, name);
     }
 }
 

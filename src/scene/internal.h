@@ -584,6 +584,8 @@ void graph_view_free(struct graph_view **g);
 /* the rest of the window */
 void layout_frame(scene *s);
 void draw_axis(scene *s);
+/** Of 1, 2 or 5 times a power of ten, the least that keeps every n-th step `apart` px or more from the next one. */
+long long step_stride(double steps_per_px, double apart_px);
 void draw_overview(scene *s);
 void overview_deinit(overview_sums *o);
 void draw_labels(scene *s);
@@ -632,6 +634,9 @@ static inline double x_of(const scene *s, double t_ns)
 /** One line, centred in the box's height, cut in its middle where it is wider than the box. @return its width */
 float put_text(scene *s, draw_layer layer, text_face face, double size_dp, rect box, text_align align, rgba c,
                const char *text);
+/** The same, cut at its end. */
+float put_text_start(scene *s, draw_layer layer, text_face face, double size_dp, rect box, text_align align, rgba c,
+                     const char *text);
 /** Is a line of text in the middle of `box` whole inside `panel`? Rows at the edges of the plot are cut, texts are not.
  */
 bool text_fits_in(const scene *s, rect box, rect panel);

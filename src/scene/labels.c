@@ -121,30 +121,69 @@ static void draw_hovered_row(scene *s, const scene_row *row, float y)
     draw_rect(s->l, LAYER_GROUND, r, rgba_with_alpha(s->t->raised, 255));
 }
 
+/* The row under the pointer, beside the names or in the plot. */
+static size_t row_under_pointer(const scene *s)
+{
+    bool over = inside(s->m.labels, s->in.cursor_x, s->in.cursor_y) || inside(s->m.plot, s->in.cursor_x, s->in.cursor_y);
+    return over && !s->v.show_help ? row_at(s, s->in.cursor_y - (double)s->m.labels.y + s->scroll) : SIZE_MAX;
+}
+
+/* Where a row's name stands: in the row, or about its middle where that is lower than a line. */
+typedef struct label_place {
+    float y, h, middle;
+    bool is_low, is_whole;
+} label_place;
+
+static label_place place_label(const scene *s, const scene_row *row, float line)
+{
+    label_place p = {.y = snap((double)s->m.labels.y + row->y - s->scroll)};
+    p.h = snap((double)s->m.labels.y + row->y + row->h - s->scroll) - p.y;
+    p.middle = floorf(fminf(p.y + (p.h - line) / 2, s->m.labels.y + s->m.labels.h - line));
+    p.is_low = p.h < line;
+    rect box = {0, p.is_low ? p.middle : p.y, 1, p.is_low ? line : p.h};
+    p.is_whole = row->kind != ROW_TRACK && text_fits_in(s, box, s->m.labels);
+    return p;
+}
+
+/* A row that is too low for its name shows it while the pointer is on it, in place of its neighbours' names.
+ * @return the y of its line; out of sight: there is none */
+static float draw_low_label(scene *s, size_t over, float line)
+{
+    float none = -1e6F;
+    if (over < s->first_visible || over >= s->end_visible) {
+        return none;
+    }
+    const scene_row *row = &s->tree.rows[over];
+    label_place p = place_label(s, row, line);
+    if (!p.is_low || !p.is_whole) {
+        return none;
+    }
+    rect r = {0, p.middle, s->m.labels.w - s->m.heat.w, line};
+    draw_rect(s->l, LAYER_GROUND, r, s->t->raised);
+    draw_label(s, row, p.middle, line, true);
+    return p.middle;
+}
+
 void draw_labels(scene *s)
 {
     float next = -1e9F; /* first y at which a label has room */
     float line = px(s, 15);
     draw_push_clip(s->l, (rect){0, s->m.labels.y, s->m.labels.w, s->m.labels.h});
-    size_t over = inside(s->m.labels, s->in.cursor_x, s->in.cursor_y)
-                      ? row_at(s, s->in.cursor_y - (double)s->m.labels.y + s->scroll)
-                      : SIZE_MAX;
+    size_t over = row_under_pointer(s);
+    float low = draw_low_label(s, over, line);
     for (size_t i = s->first_visible; i < s->end_visible; i++) {
         const scene_row *row = &s->tree.rows[i];
-        float y = snap((double)s->m.labels.y + row->y - s->scroll);
-        float h = snap((double)s->m.labels.y + row->y + row->h - s->scroll) - y;
-        float middle = floorf(fminf(y + (h - line) / 2, s->m.labels.y + s->m.labels.h - line));
-        rect box = {0, h >= line ? y : middle, 1, h >= line ? h : line};
-        bool cut = !text_fits_in(s, box, s->m.labels);
-        if (row->kind == ROW_TRACK || cut || (middle < next && row->kind != ROW_GROUP)) {
+        label_place p = place_label(s, row, line);
+        float top = p.is_low ? p.middle : p.y;
+        bool meets_low = top + (p.is_low ? line : p.h) > low && top < low + line;
+        if (!p.is_whole || meets_low || (p.middle < next && row->kind != ROW_GROUP)) {
             continue;
         }
-        bool hovered = i == over;
-        if (hovered && h >= line) {
-            draw_hovered_row(s, row, y);
+        if (i == over && !p.is_low) {
+            draw_hovered_row(s, row, p.y);
         }
-        draw_label(s, row, h >= line ? y : middle, h >= line ? h : line, hovered);
-        next = h >= line ? y + h : middle + line;
+        draw_label(s, row, top, p.is_low ? line : p.h, i == over);
+        next = p.is_low ? p.middle + line : p.y + p.h;
     }
     draw_pop_clip(s->l);
 }

@@ -3,6 +3,8 @@
 
 #include "scene/internal.h"
 
+enum { START_MAX = 96 }; /* bytes */
+
 enum { BAR_DP = 44, OVERVIEW_DP = 60, AXIS_DP = 28, STATUS_DP = 26 };
 
 static rect box(float x, float y, float w, float h)
@@ -82,6 +84,27 @@ float put_text(scene *s, draw_layer layer, text_face face, double size_dp, rect 
         return 0;
     }
     return text_put_fit(s->text, s->l, layer, face, size, x, y, align, r.w, c, text, n);
+}
+
+/* Letters are added while they and the ellipsis fit. */
+float put_text_start(scene *s, draw_layer layer, text_face face, double size_dp, rect r, text_align align, rgba c,
+                     const char *text)
+{
+    size_t n = strlen(text);
+    char cut[START_MAX + 4];
+    if (n < 4 || width_of(s, face, size_dp, text) <= r.w) {
+        return put_text(s, layer, face, size_dp, r, align, c, text);
+    }
+    for (n = n - 1 < START_MAX ? n - 1 : START_MAX; n > 1; n--) {
+        if (((unsigned char)text[n] & 0xC0) == 0x80) {
+            continue; /* not inside a character */
+        }
+        (void)snprintf(cut, sizeof cut, "%.*s\xE2\x80\xA6", (int)n, text);
+        if (width_of(s, face, size_dp, cut) <= r.w) {
+            return put_text(s, layer, face, size_dp, r, align, c, cut);
+        }
+    }
+    return 0;
 }
 
 void add_command(scene *s, rect r, const char *command)

@@ -234,40 +234,59 @@ static void block_label(const scene *s, const ev *e, marey_level level, double r
     }
 }
 
-/* Does the rank's own strip show this class all along the label? A phase may have other work inside it. */
-static bool shows_class(scene *s, const scene_row *row, float x0, float x1, uint8_t klass)
+/* Where the rank's own strip shows the block's class for the length of a label: a phase may have other work inside it,
+ * of which a sixteenth is borne. Not where the strip's shade changes: the text has one colour. < 0: nowhere */
+static float clear_place(scene *s, size_t row, uint8_t klass, float x0, float x1, float width)
 {
-    const row_raster *r = raster_row(s, row);
-    uint32_t from = (uint32_t)(x0 - s->m.plot.x);
-    uint32_t to = (uint32_t)(x1 - s->m.plot.x);
-    uint32_t others = 0;
-    for (uint32_t i = from; i < to && i < r->n; i++) {
+    const row_raster *r = raster_row(s, &s->tree.rows[row]);
+    const draw_cell *cells = row_strip_cells(s, row);
+    int64_t from = (int64_t)fmaxf(x0 - s->m.plot.x, 0);
+    int64_t to = (int64_t)fminf(x1 - s->m.plot.x, (float)r->n);
+    int64_t w = (int64_t)ceilf(width);
+    int64_t others = 0;
+    int64_t same = 0; /* columns of one shade up to here */
+    for (int64_t i = from; i < to; i++) {
         others += r->cells[i].klass != klass;
+        others -= i - w >= from && r->cells[i - w].klass != klass;
+        same = i > from && cells && cells[i].alpha != cells[i - 1].alpha ? 1 : same + 1;
+        bool long_enough = i + 1 - w >= from && same >= w;
+        if (long_enough && others * 16 <= w && r->cells[i + 1 - w].klass == klass) {
+            return s->m.plot.x + (float)(i + 1 - w);
+        }
     }
-    return others * 16 <= to - from;
+    return -1;
 }
 
-/* In the block from x0 to x1. @return whether there was room and the block shows there */
+static void put_in_block(scene *s, const instance *k, rect box, const char *text)
+{
+    const draw_cell *cells = row_strip_cells(s, s->first_visible + k->row);
+    const draw_cell *under = cells ? &cells[(size_t)(box.x - s->m.plot.x)] : NULL;
+    (void)put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, box, TEXT_LEFT, label_colour_on(s, k->e.klass, under), text);
+}
+
+/* In the block from x0 to x1: in full, else by letter and number, else cut. @return whether there was room and the
+ * block shows there */
 static bool put_block_label(scene *s, const instance *k, marey_level level, rect strip, float x0, float x1)
 {
     size_t row = s->first_visible + k->row;
-    char text[112];
-    block_label(s, &k->e, level, (double)(x1 - x0), text, sizeof text);
+    char text[2][112];
     float pad = fminf(px(s, 6), (x1 - x0) * 0.12F);
-    rect box = {x0 + pad, strip.y, x1 - x0 - 2 * pad, strip.h};
-    const draw_cell *cells = row_strip_cells(s, row);
-    uint32_t at = (uint32_t)(box.x - s->m.plot.x);
-    if (cells) {
-        box.w = fminf(box.w, (float)(label_end(cells, at, at + (uint32_t)box.w) - at));
+    for (int form = 0; form < 2; form++) {
+        block_label(s, &k->e, level, form == 0 ? (double)(x1 - x0) : 0, text[form], sizeof text[form]);
+        float width = width_of(s, FACE_SANS_MEDIUM, 11, text[form]);
+        float at = clear_place(s, row, k->e.klass, x0 + pad, x1 - pad, width);
+        if (at >= 0) {
+            put_in_block(s, k, (rect){at, strip.y, ceilf(width) + 1, strip.h}, text[form]);
+            return true;
+        }
     }
-    float width = width_of(s, FACE_SANS_MEDIUM, 11, text);
-    bool covered = !shows_class(s, &s->tree.rows[row], x0 + 1, fminf(box.x + width, x1), k->e.klass);
-    bool has_parts = strpbrk(text, "_/.:- ") != NULL; /* else its middle is no place to cut it */
-    if (((box.w < px(s, 64) || !has_parts) && width > box.w) || covered) {
-        return false;
+    bool has_parts = strpbrk(text[0], "_/.:- ") != NULL; /* else its middle is no place to cut it */
+    float room = fminf(width_of(s, FACE_SANS_MEDIUM, 11, text[0]), x1 - x0 - 2 * pad);
+    float at = has_parts && room >= px(s, 64) ? clear_place(s, row, k->e.klass, x0 + pad, x1 - pad, room) : -1;
+    if (at >= 0) {
+        put_in_block(s, k, (rect){at, strip.y, room, strip.h}, text[0]);
     }
-    rgba c = label_colour_on(s, k->e.klass, cells ? &cells[at] : NULL);
-    return put_text(s, LAYER_MARKS, FACE_SANS_MEDIUM, 11, box, TEXT_LEFT, c, text) > 0;
+    return at >= 0;
 }
 
 static void draw_derived_labels(scene *s, const instance_list *l, marey_level level)

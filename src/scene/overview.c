@@ -282,20 +282,39 @@ static float clear_of_edges(const scene *s, framed f, float x, float w)
     return x;
 }
 
+/* Every n-th number is written where there is no room for all. */
+static long long number_stride(scene *s)
+{
+    uint32_t n = s->rank_first_step[1] - s->rank_first_step[0];
+    if (n < 2) {
+        return 1;
+    }
+    const trace_step *first = &s->model->steps[s->rank_steps[s->rank_first_step[0]]];
+    const trace_step *last = &s->model->steps[s->rank_steps[s->rank_first_step[1] - 1]];
+    char text[32];
+    (void)snprintf(text, sizeof text, "%lld", (long long)last->index);
+    double w = (double)(width_of(s, FACE_SANS_MEDIUM, 10, text) + px(s, 12));
+    double length = (double)(overview_x(s, (double)last->start_ns) - overview_x(s, (double)first->start_ns));
+    return length > 0 ? step_stride((n - 1) / length, w) : 1;
+}
+
 /* Those in the frame stand out. */
 static void draw_step_numbers(scene *s, rect bars, rect numbers)
 {
     framed f = find_framed(s);
     float last_line = -1e9F;
     float last_text = -1e9F;
+    long long stride = number_stride(s);
     for (uint32_t i = s->rank_first_step[0]; i < s->rank_first_step[1]; i++) {
         const trace_step *step = &s->model->steps[s->rank_steps[i]];
         float x = snap(overview_x(s, (double)step->start_ns));
-        if (x - last_line < px(s, 6)) {
+        if (x - last_line >= px(s, 6)) {
+            draw_vline(s->l, LAYER_DATA, x, bars.y, bars.y + bars.h, s->t->ground);
+            last_line = x;
+        }
+        if (step->index % stride != 0) {
             continue;
         }
-        draw_vline(s->l, LAYER_DATA, x, bars.y, bars.y + bars.h, s->t->ground);
-        last_line = x;
         char text[32];
         (void)snprintf(text, sizeof text, "%lld", (long long)step->index);
         float w = width_of(s, FACE_SANS_MEDIUM, 10, text);

@@ -399,7 +399,6 @@ void sources_begin(scene *s)
 void source_describe(scene *s)
 {
     char text[sizeof s->source_text];
-    static const char *const names[LOD_R] = {"track", "rank", "eight-rank"};
     const group_source *best = NULL;
     for (size_t i = 0; i < s->src.n_groups * LOD_R; i++) {
         const group_source *g = &s->src.groups[i];
@@ -411,8 +410,11 @@ void source_describe(scene *s)
         s->frame.source = s->source_text[0] ? s->source_text : "events";
         return;
     }
-    if (best->mode == SOURCE_TILES) {
-        (void)snprintf(text, sizeof text, "%s level %u", names[best->r], best->level);
+    if (best->mode == SOURCE_TILES && best->map) {
+        double bin = (double)best->map->bin_ns;
+        char bins[32];
+        time_label(bin, pow(10, floor(log10(bin)) - 2), bins, sizeof bins); /* three digits */
+        (void)snprintf(text, sizeof text, "bins of %s", bins);
     } else {
         (void)snprintf(text, sizeof text, "events");
     }

@@ -246,6 +246,15 @@ static void draw_chart(scene *s, rect r)
 
 /* ------------------------------------------------------------------ maps */
 
+/* Ranks enter a step one after the other; the columns of a map are straight: each step ends where the next one begins.
+ */
+static int64_t map_end_ns(const heat_view *h, size_t i)
+{
+    int64_t end = h->step_end_ns[i];
+    bool has_next = i + 1 < h->diagnosis->data.n_steps && h->step_start_ns[i + 1] > h->step_start_ns[i];
+    return has_next && h->step_start_ns[i + 1] < end ? h->step_start_ns[i + 1] : end;
+}
+
 /* One line of a map: the highest of its ranks, step by step. x of a time: x0 + t * scale. */
 static void fill_line(const scene *s, draw_cell *cells, uint32_t n, const uint32_t *ranks, size_t n_ranks,
                       double first_ns, double ns_per_column, step_measure m)
@@ -254,7 +263,7 @@ static void fill_line(const scene *s, draw_cell *cells, uint32_t n, const uint32
     step_span span = s->step_map->spans[m];
     for (size_t i = 0; i < h->diagnosis->data.n_steps; i++) {
         double a = floor(((double)h->step_start_ns[i] - first_ns) / ns_per_column + 0.5);
-        double b = floor(((double)h->step_end_ns[i] - first_ns) / ns_per_column + 0.5);
+        double b = floor(((double)map_end_ns(h, i) - first_ns) / ns_per_column + 0.5);
         if (h->step_end_ns[i] <= h->step_start_ns[i] || b < 0 || a >= n) {
             continue;
         }
@@ -326,6 +335,54 @@ static step_measure layout_measure(const scene *s)
     return s->v.overview >= OVERVIEW_MAP ? (step_measure)(s->v.overview - OVERVIEW_MAP) : STEP_TIME;
 }
 
+/* What the colours mean, at the end of the axis. @return its place; no width: there is no room for it */
+rect step_layout_key(scene *s, bool draws)
+{
+    const heat_view *h = s->heat;
+    rect none = {0, 0, 0, 0};
+    if (s->v.layout != LAYOUT_STEPS || !h || !h->diagnosis || h->diagnosis->data.n_steps == 0) {
+        return none;
+    }
+    step_measure m = layout_measure(s);
+    step_span span = map_of(s)->spans[m];
+    char text[3][64];
+    (void)snprintf(text[0], sizeof text[0], "%s", step_measure_name(m));
+    time_format((int64_t)span.low, text[1], sizeof text[1]);
+    time_format((int64_t)span.high, text[2], sizeof text[2]);
+    float w[3];
+    for (int i = 0; i < 3; i++) {
+        w[i] = ceilf(width_of(s, FACE_SANS, 11, text[i])) + px(s, 8);
+    }
+    float cell = px(s, 16);
+    float all = w[0] + w[1] + w[2] + cell * HEAT_LEVELS + px(s, 8);
+    rect r = {s->m.axis.x + s->m.axis.w - all, s->m.axis.y, all, s->m.axis.h};
+    if (all > 0.6F * s->m.axis.w) {
+        return none;
+    }
+    if (draws) {
+        rect at = {r.x + px(s, 8), r.y, w[0], r.h};
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, at, TEXT_LEFT, s->t->text, text[0]);
+        at = (rect){at.x + w[0], r.y, w[1] - px(s, 6), r.h};
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, at, TEXT_RIGHT, s->t->dim, text[1]);
+        float x = at.x + w[1];
+        for (int i = 0; i < HEAT_LEVELS; i++) {
+            rect swatch = {x + cell * (float)i, snap((double)(r.y + r.h / 2)) - px(s, 4), cell - px(s, 1), px(s, 9)};
+            draw_round(s->l, LAYER_MARKS, swatch, px(s, 2), s->t->heat[i], 0, s->t->heat[i]);
+        }
+        at = (rect){x + cell * HEAT_LEVELS + px(s, 5), r.y, w[2], r.h};
+        (void)put_text(s, LAYER_MARKS, FACE_SANS, 11, at, TEXT_LEFT, s->t->dim, text[2]);
+    }
+    return r;
+}
+
+void step_layout_status(const scene *s, char *out, size_t cap)
+{
+    out[0] = '\0';
+    if (s->v.layout == LAYOUT_STEPS) {
+        (void)snprintf(out, cap, "%s of each rank and step, O: others", step_measure_name(layout_measure(s)));
+    }
+}
+
 static void draw_map_row(scene *s, const scene_row *row, float y, float h)
 {
     const rank_group *g = row->kind == ROW_GROUP ? &s->tree.groups[row->id] : NULL;
@@ -378,7 +435,7 @@ static size_t step_under(const scene *s, double t_ns)
 {
     const heat_view *h = s->heat;
     for (size_t i = 0; h && h->diagnosis && i < h->diagnosis->data.n_steps; i++) {
-        if (t_ns >= (double)h->step_start_ns[i] && t_ns < (double)h->step_end_ns[i]) {
+        if (t_ns >= (double)h->step_start_ns[i] && t_ns < (double)map_end_ns(h, i)) {
             return i;
         }
     }

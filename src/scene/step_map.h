@@ -26,6 +26,10 @@ const char *step_measure_name(step_measure m);
 /** @return false when the view shows shares of time there */
 bool step_overview_draw(scene *s, rect bars);
 void step_layout_draw(scene *s);
+/** What the colours of the layout mean, in the axis. @return its place; no width: none */
+rect step_layout_key(scene *s, bool draws);
+/** Which of the measures it shows, in words; "" in other layouts. */
+void step_layout_status(const scene *s, char *out, size_t cap);
 /** @return true when the pointer is over the map */
 bool step_layout_tip(scene *s);
 void step_map_free(step_map **k);

@@ -126,7 +126,21 @@ static size_t collective_at(const char *name)
     return 0;
 }
 
-/* Only what ends like a call is one: other names stay as they are. Collectives are called by what they do. */
+static const char anonymous[] = "(anonymous namespace)";
+
+/* Where template arguments and parameters begin. */
+static size_t call_end(const char *name, size_t from)
+{
+    size_t end = from + strcspn(name + from, "<(");
+    while (strncmp(name + end, anonymous, sizeof anonymous - 1) == 0) {
+        end += sizeof anonymous - 1;
+        end += strcspn(name + end, "<(");
+    }
+    return end;
+}
+
+/* Only what ends like a call is one: other names stay as they are. Collectives are called by what they do. A namespace
+ * without a name is not worth its words. */
 void short_name(const char *name, char *out, size_t cap)
 {
     size_t n = strlen(name);
@@ -134,8 +148,12 @@ void short_name(const char *name, char *out, size_t cap)
     bool is_call = n > 0 && name[n - 1] == ')';
     size_t end = n;
     if (is_call) {
-        end = from + strcspn(name + from, "<(");
+        end = call_end(name, from);
         end = end == from ? n : end;
+        const char *unnamed = strstr(name + from, anonymous);
+        if (unnamed && unnamed[sizeof anonymous - 1] == ':' && unnamed + sizeof anonymous + 1 < name + end) {
+            from = (size_t)(unnamed - name) + sizeof anonymous + 1; /* from behind its colons on */
+        }
     }
     size_t collective = collective_at(name);
     if (collective > 0) {

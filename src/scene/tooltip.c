@@ -7,7 +7,7 @@
 #include "scene/overlay.h"
 #include "scene/tip.h"
 
-enum { TIP_SHARES = 5, ARG_LINES = 6 };
+enum { TIP_SHARES = 5, ARG_LINES = 6, FULL_NAME = 72 }; /* bytes */
 
 tip_line *tip_add(tip *t, const char *name, const char *format, ...)
 {
@@ -87,7 +87,7 @@ static void add_arguments(tip *t, const char *s, size_t n)
         }
         size_t end = value_end(s, n, i);
         if (shown == ARG_LINES) {
-            (void)tip_add(t, "", "more arguments");
+            (void)tip_add(t, "", "a click shows all in the inspector");
             return;
         }
         char name[40];
@@ -140,11 +140,25 @@ static void add_place(scene *s, tip *t, const ev *e)
     }
 }
 
+/* Where the title is shorter. */
+static void add_full_name(tip *t, const char *name)
+{
+    size_t n = strlen(name);
+    if (strcmp(t->title, name) == 0) {
+        return;
+    }
+    size_t most = n < FULL_NAME ? n : FULL_NAME;
+    while (most < n && most > 0 && ((unsigned char)name[most] & 0xC0) == 0x80) {
+        most--;
+    }
+    (void)tip_add(t, "in full", "%.*s%s", (int)most, name, most < n ? "\xE2\x80\xA6" : "");
+}
+
 static void describe_event(scene *s, tip *t, const ev *e)
 {
     const trace_model *m = s->model;
     const trace_name *name = &m->names[e->name];
-    (void)snprintf(t->title, sizeof t->title, "%s", name->text);
+    short_name(name->text, t->title, sizeof t->title);
     (void)snprintf(t->subtitle, sizeof t->subtitle, "%s \xC2\xB7 %s", trace_class_name((trace_class)e->klass),
                    name->category < m->n_categories ? m->categories[name->category].name : "");
     t->klass = e->klass;
@@ -155,6 +169,7 @@ static void describe_event(scene *s, tip *t, const ev *e)
         add_time(t, "duration", e->end_ns - e->start_ns);
     }
     add_place(s, t, e);
+    add_full_name(t, name->text);
     add_collective(s, t, e->row);
     strbuf args = {0};
     if (store_read_args(s->file, e->row, &args, NULL) == MAREY_OK) {
@@ -334,7 +349,13 @@ static void describe_column(scene *s, tip *t, const scene_row *row, uint32_t col
     char width[64];
     time_label(t0, t1 - t0, a, sizeof a);
     time_label(t1 - t0, fmax((t1 - t0) / 100, 0.001), width, sizeof width);
-    (void)snprintf(t->subtitle, sizeof t->subtitle, "one pixel column: %s from %s", width, a);
+    char where[96] = "";
+    if (row->kind == ROW_RANK && row->id < s->model->n_ranks) {
+        (void)snprintf(where, sizeof where, "%.80s \xC2\xB7 ", s->model->ranks[row->id].label);
+    } else if (row->kind == ROW_LANE && row->id < s->model->n_lanes) {
+        (void)snprintf(where, sizeof where, "%.80s \xC2\xB7 ", s->model->lanes[row->id].name);
+    }
+    (void)snprintf(t->subtitle, sizeof t->subtitle, "%sone pixel column: %s from %s", where, width, a);
 }
 
 /* ------------------------------------------------------------------ groups */

@@ -4,7 +4,7 @@
 - A file that holds a graph only opens in the graph layout, becomes complete, and sleeps.
 - Wheel and drag change the picture, Z brings the first one back, pixel for pixel.
 - A double click opens a module and closes it again; U undoes; a click chooses, Escape forgets.
-- ] and [ step through a stack's members; D dissolves it and stacks it again.
+- ] and [ step through a stack's members; K dissolves it and stacks it again.
 - / searches, Enter opens what hides the hit and goes there; letters typed there are no commands.
 - The switches, the direction, the routing and the colours change the picture and change it back.
 - With motion the passage between two layouts has frames in between and ends where it does without.
@@ -80,10 +80,10 @@ def play_choosing(w, display, home, pictures):
     check(w.keys('bracketleft') == found, '[ the one before')
     check(w.keys('Right') != found, 'Right goes along an edge')
     w.keys('Left')
-    dissolved = w.keys('d')
+    dissolved = w.keys('k')
     save(display, pictures, 'graph-dissolved')
-    check(dissolved != found, 'D dissolves the stack')
-    w.keys('d')
+    check(dissolved != found, 'K dissolves the stack')
+    w.keys('k')
     check(w.keys('p') is not None and w.keys('m') is not None and w.process.poll() is None, 'keys without a run do no harm')
     w.keys('g', 'Escape', 'r')
     closed = w.keys('z')

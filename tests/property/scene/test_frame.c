@@ -88,14 +88,19 @@ static void check_parts(const stage *g)
 static void nothing_is_cut_at_any_size(void **state)
 {
     (void)state;
-    static const char *const keys[][2] = {{"Wheel", "zoom at the pointer"}, {"W, S", "zoom"}, {"?", "these keys"}};
+    enum { KEYS = 64 }; /* more than a small window has room for, under a heading every ten */
+    const char *keys[KEYS][2];
+    for (size_t i = 0; i < KEYS; i++) {
+        keys[i][0] = i % 10 ? "Shift+Wheel" : "";
+        keys[i][1] = i % 10 ? "zooms at the pointer, or something else as long" : "Heading";
+    }
     prng p;
     prng_seed(&p, 31);
     small_run r;
     stage g;
     names_run(&r, &p);
     assert_int_equal(stage_open(&g, &r, 800, 600), MAREY_OK);
-    scene_set_help(g.scene, keys, 3);
+    scene_set_help(g.scene, (const char *const(*)[2])keys, KEYS);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (int k = 0; k < 12; k++) {
             g.in.width_px = sizes[i].w;

@@ -98,7 +98,8 @@ static void place_of(const session *s, uint32_t element, double *x, double *y)
 static void keys_are_its_own(void **state)
 {
     session *s = ((fixture *)*state)->s;
-    assert_string_equal(graph_action_by_key(s, "D")->name, "graph-dissolve");
+    assert_string_equal(graph_action_by_key(s, "K")->name, "graph-dissolve");
+    assert_string_equal(graph_action_by_key(s, "D")->name, "graph-pan-right"); /* W A S D as everywhere */
     s->view.layout = LAYOUT_MAREY;
     assert_null(graph_action_by_key(s, "D"));
     settle(s);

@@ -131,12 +131,27 @@ static void deep_inside_a_base_is_shown(void **state)
     small_free(&r);
 }
 
+static void marks_of_steps_stand_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(step_stride(0, 48), 1);
+    assert_int_equal(step_stride(1.0 / 100, 48), 1);
+    assert_int_equal(step_stride(1.0 / 47, 48), 2);
+    assert_int_equal(step_stride(0.5, 48), 50);
+    assert_int_equal(step_stride(10, 48), 500);
+    for (double density = 1e-6; density < 1e6; density *= 1.7) { /* the least that is enough */
+        long long n = step_stride(density, 48);
+        assert_true((double)n >= density * 48 && (n == 1 || (double)n < 2.5 * density * 48));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_in_words),
         cmocka_unit_test(labels_at_every_zoom),
         cmocka_unit_test(deep_inside_a_base_is_shown),
+        cmocka_unit_test(marks_of_steps_stand_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,10 @@ static void names(void **state)
 {
     (void)state;
     check("void at::native::vectorized_kernel<4, float>(int)", "at::native::vectorized_kernel");
+    check("void at::native::(anonymous namespace)::layer_norm<c10::Half>(int)", "layer_norm");
+    check("void at::native::(anonymous namespace)::f(at::native::(anonymous namespace)::g)", "f");
+    check("(anonymous namespace)::f()", "f");
+    check("(anonymous namespace)", "(anonymous namespace)");
     check("aten::mm", "aten::mm");
     check("step < 5", "step < 5");
     check("(anonymous)", "(anonymous)");

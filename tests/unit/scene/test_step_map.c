@@ -68,6 +68,12 @@ static void rows_show_their_ranks(void **state)
             double value = step_value(d, s->tree.rows[row].id, k, STEP_COMPUTE);
             assert_int_equal(c->klass, step_level(s->step_map->spans[STEP_COMPUTE], value));
         }
+        /* Columns are straight: the second step begins at one place in all rows, though ranks come to it in turn. */
+        int64_t border = column_of(&s->src.grid, (double)s->heat->step_start_ns[1]);
+        const draw_cell *c = &g.list.cells[strip->first_cell + (size_t)border];
+        step_span span = s->step_map->spans[STEP_COMPUTE];
+        assert_int_equal(c[1].klass, step_level(span, step_value(d, s->tree.rows[row].id, 1, STEP_COMPUTE)));
+        assert_int_equal(c[-2].klass, step_level(span, step_value(d, s->tree.rows[row].id, 0, STEP_COMPUTE)));
     }
     assert_int_equal(rows, 8);
     double x = x_of(s, 18e6);
