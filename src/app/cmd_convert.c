@@ -13,8 +13,12 @@
 #include "base/text.h"
 #include "convert/convert.h"
 
+enum { MAX_GRAPHS = 256 };
+
 typedef struct convert_job {
-    const char *out, *rules, *topology, *graph;
+    const char *out, *rules, *topology;
+    const char *graphs[MAX_GRAPHS];
+    size_t n_graphs;
     uint64_t jobs, memory_mib;
     bool strict, force, quiet, no_align, no_infer_scopes;
 } convert_job;
@@ -67,6 +71,37 @@ static void print_summary(const convert_summary *s, const char *out)
     }
 }
 
+static const char *add_graph(void *ctx, const char *text)
+{
+    convert_job *job = ctx;
+    if (job->n_graphs == MAX_GRAPHS) {
+        return "at most 256 files; a folder may hold more";
+    }
+    job->graphs[job->n_graphs++] = text;
+    return NULL;
+}
+
+static marey_status convert(const convert_job *job, const arg_operands *paths, convert_options *options,
+                            convert_summary *summary, diag *d)
+{
+    arena names = {0};
+    char **graphs = NULL;
+    size_t n = 0;
+    size_t cap = 0;
+    marey_status status = MAREY_OK;
+    for (size_t i = 0; i < job->n_graphs && status == MAREY_OK; i++) {
+        status = convert_list_graphs(job->graphs[i], &names, &graphs, &n, &cap, d);
+    }
+    options->graph_paths = (const char *const *)graphs;
+    options->n_graphs = n;
+    if (status == MAREY_OK) {
+        status = convert_paths(paths->items, paths->n, options, summary, d);
+    }
+    free((void *)graphs);
+    arena_deinit(&names);
+    return status;
+}
+
 static int run(const convert_job *job, const arg_operands *paths)
 {
     char *guess = job->out ? NULL : default_out(paths->items[0]);
@@ -82,7 +117,6 @@ static int run(const convert_job *job, const arg_operands *paths)
                                .rules_path = job->rules,
                                .no_align = job->no_align,
                                .topology_path = job->topology,
-                               .graph_path = job->graph,
                                .no_infer_scopes = job->no_infer_scopes,
                                .memory_bytes = job->memory_mib << 20,
                                .progress = progress_report,
@@ -90,7 +124,7 @@ static int run(const convert_job *job, const arg_operands *paths)
                                .cancel = &program_cancel};
     convert_summary summary = {0};
     program_catch_interrupt();
-    marey_status status = convert_paths(paths->items, paths->n, &options, &summary, &d);
+    marey_status status = convert(job, paths, &options, &summary, &d);
     progress_end(&line);
     program_print_messages(&d, job->quiet);
     if (status == MAREY_OK && !job->quiet) {
@@ -112,7 +146,9 @@ int cmd_convert(int argc, char **argv)
         {"--rules", 0, ARG_TEXT, "FILE", "category rules that come before the built-in ones", &job.rules, NULL},
         {"--topology", 0, ARG_TEXT, "FILE", "places of ranks, lines such as \"rank 0 host=a stage=0 dp=0 tp=1\"",
          &job.topology, NULL},
-        {"--graph", 0, ARG_TEXT, "FILE", "the model's computational graph, to be joined to the run", &job.graph, NULL},
+        {"--graph", 0, ARG_EACH, "FILE",
+         "the model's computational graph, to be joined to the run; a folder, or several times: stages", &job,
+         add_graph},
         {"--no-infer-scopes", 0, ARG_FLAG, NULL, "leave a graph that states no modules without any",
          &job.no_infer_scopes, NULL},
         {"--no-align", 0, ARG_FLAG, NULL, "leave the hosts' clocks as they are", &job.no_align, NULL},

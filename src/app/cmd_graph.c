@@ -52,13 +52,17 @@ static marey_status read_stored(const char *file, graph *g, diag *d)
     return status;
 }
 
-/* A graph file as it is; a marey file; anything else by way of the converter. */
+/* Graph files as they are; a marey file; anything else by way of the converter. */
 static marey_status read_graph(const arg_operands *paths, const graph_job *job, graph *g, diag *d)
 {
-    if (paths->n == 1 && !file_is_dir(paths->items[0]) && !input_is_hdf5(paths->items[0]) &&
-        graph_sniff_file(paths->items[0]) > 0) {
+    bool graphs = true;
+    for (size_t i = 0; i < paths->n && graphs; i++) {
+        const char *path = paths->items[i];
+        graphs = !file_is_dir(path) && !input_is_hdf5(path) && graph_sniff_file(path) > 0;
+    }
+    if (graphs) {
         graph_finish_options options = {.infer_scopes = !job->no_infer_scopes, .cancel = &program_cancel};
-        return graph_read_file(paths->items[0], &options, g, d);
+        return graph_read_files(paths->items, paths->n, &options, g, d);
     }
     char *file = NULL;
     marey_status status = input_resolve(paths->items, paths->n, job->quiet, &file, d);
@@ -119,7 +123,7 @@ int cmd_graph(int argc, char **argv)
         {"--quiet", 'q', ARG_FLAG, NULL, "only errors on standard error", &job.quiet, NULL},
     };
     const arg_command command = {"graph",
-                                 "FILE",
+                                 "FILE...",
                                  "A model's computational graph, simplified and laid out: what each technique did, "
                                  "which parts are equal, and how\n"
                                  "every edge of the input is shown.",
@@ -129,7 +133,8 @@ int cmd_graph(int argc, char **argv)
                                  ARGS_UNLIMITED,
                                  "FILE is a graph (ONNX, TensorFlow, MindSpore, HLO, MLIR, ExecutionTrace, Chakra, "
                                  "DOT, Model Explorer), or a run "
-                                 "that\nwas converted with one. `marey render --layout graph` draws it."};
+                                 "that\nwas converted with one; several files of MindSpore are the pipeline stages of "
+                                 "one graph. `marey render --layout graph` draws it."};
     arg_operands paths;
     arg_result parsed = args_parse(&command, argc, argv, &paths);
     if (parsed != ARGS_OK) {

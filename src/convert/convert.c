@@ -260,7 +260,7 @@ static unsigned worker_count(const conversion *c)
 static marey_status run_with_diag(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
                                   const convert_options *options, convert_summary *summary, diag *d)
 {
-    if ((n == 0 && !options->graph_path) || n > MAX_SOURCES) {
+    if ((n == 0 && options->n_graphs == 0) || n > MAX_SOURCES) {
         return diag_error(d, n ? MAREY_LIMIT : MAREY_ARG, NULL, DIAG_NO_OFFSET,
                           n ? "more than 1 048 576 input files" : "no input to convert");
     }

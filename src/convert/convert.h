@@ -31,12 +31,13 @@ typedef struct convert_progress {
 
 typedef struct convert_options {
     const char *out;
-    unsigned jobs;          /* 0: one per core */
-    bool force;             /* replace a target that marey did not write */
-    bool strict;            /* losses are errors */
-    bool no_align;          /* leave all clocks as the inputs have them */
-    const char *graph_path; /* a computational graph for the same file; NULL */
-    const void *graph_data; /* its content where it is in memory: the path is only its label then; NULL */
+    unsigned jobs;                  /* 0: one per core */
+    bool force;                     /* replace a target that marey did not write */
+    bool strict;                    /* losses are errors */
+    bool no_align;                  /* leave all clocks as the inputs have them */
+    const char *const *graph_paths; /* computational graphs for the same file: see graph_read_files(); NULL */
+    size_t n_graphs;
+    const void *graph_data; /* the only one's content where it is in memory: the path is its label then; NULL */
     size_t graph_size;
     bool no_infer_scopes;                                   /* leave a graph without scopes as it is */
     const char *topology_path;                              /* places of ranks, see convert/topology.c; NULL */
@@ -57,6 +58,9 @@ typedef struct convert_summary {
  * refused). */
 marey_status convert_paths(const char *const *paths, size_t n, const convert_options *options, convert_summary *summary,
                            diag *d);
+/** A graph file as it is, or those of a folder and all below it, appended; texts are the arena's, the list the caller's
+ *  to free. Errors: IO; UNSUPPORTED (a folder without one). */
+marey_status convert_list_graphs(const char *path, arena *names, char ***paths, size_t *n, size_t *cap, diag *d);
 /** Convert ready sources. */
 marey_status convert_sources(const convert_source *sources, size_t n, const convert_options *options,
                              convert_summary *summary, diag *d);

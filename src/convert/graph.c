@@ -9,14 +9,14 @@
 marey_status graph_side_load(conversion *c)
 {
     graph_side *g = &c->graph;
-    if (!c->options->graph_path) {
+    if (c->options->n_graphs == 0) {
         return MAREY_OK;
     }
     graph_finish_options options = {.infer_scopes = !c->options->no_infer_scopes, .cancel = c->options->cancel};
     const convert_options *o = c->options;
-    marey_status status =
-        o->graph_data ? graph_read_memory(o->graph_data, o->graph_size, o->graph_path, &options, &g->graph, &g->diag)
-                      : graph_read_file(o->graph_path, &options, &g->graph, &g->diag);
+    marey_status status = o->graph_data ? graph_read_memory(o->graph_data, o->graph_size, o->graph_paths[0], &options,
+                                                            &g->graph, &g->diag)
+                                        : graph_read_files(o->graph_paths, o->n_graphs, &options, &g->graph, &g->diag);
     for (size_t i = 0; i < g->diag.n_messages; i++) {
         const diag_message *m = &g->diag.messages[i];
         if (m->severity == DIAG_ERROR) {
@@ -34,13 +34,16 @@ void graph_side_add_input(conversion *c)
     if (!c->graph.is_read) {
         return;
     }
-    c->graph.input = (uint32_t)c->model.n_inputs;
+    const convert_options *o = c->options;
     const char *format = graph_string(&c->graph.graph, c->graph.graph.format);
-    trace_input in = {.path = c->options->graph_path,
-                      .format = arena_strndup(&c->model.mem, format, strlen(format)),
-                      .bytes = c->options->graph_data ? c->options->graph_size : file_size(c->options->graph_path),
-                      .rank = NO_ID};
-    VEC_PUSH(c->model.inputs, c->model.n_inputs, c->model.cap_inputs, in);
+    c->graph.input = (uint32_t)c->model.n_inputs;
+    for (size_t i = 0; i < o->n_graphs; i++) {
+        trace_input in = {.path = o->graph_paths[i],
+                          .format = arena_strndup(&c->model.mem, format, strlen(format)),
+                          .bytes = o->graph_data ? o->graph_size : file_size(o->graph_paths[i]),
+                          .rank = NO_ID};
+        VEC_PUSH(c->model.inputs, c->model.n_inputs, c->model.cap_inputs, in);
+    }
 }
 
 marey_status graph_side_write(conversion *c)

@@ -15,7 +15,9 @@ typedef struct input_list {
     convert_source *sources;
     bool *may_fail;
     size_t n, cap, cap_may_fail;
-    const char *graph; /* the first computational graph among them; NULL */
+    const char **graphs; /* computational graphs among them */
+    size_t n_graphs, cap_graphs;
+    bool has_parts; /* those are parts of one */
     arena names;
 } input_list;
 
@@ -152,19 +154,23 @@ static bool is_named(const file_set *f, const run_source *run)
     return false;
 }
 
-/* A computational graph goes into the file as such. There is room for one: the others are named and left. */
-static bool take_graph(input_list *l, const run_source *run, diag *d)
+/* A computational graph goes into the file as such. There is room for one: of those that lie in folders, files that
+ * make one graph together (pipeline stages) are taken, of others the first; the rest is named and left. Who names
+ * several wants them all. */
+static bool take_graph(input_list *l, const run_source *run, bool named, diag *d)
 {
     int as_trace = run->format == RUN_FORMAT_TRACE ? reader_sniff_file(run->label) : 2;
     if (as_trace == 2 || graph_sniff_file(run->label) <= as_trace) {
         return false;
     }
-    if (l->graph) {
+    bool part = graph_is_part_file(run->label);
+    if (l->n_graphs > 0 && !named && !(part && l->has_parts)) {
         diag_warn(d, run->label, DIAG_NO_OFFSET, "passed over: a file holds one computational graph, here that of %s",
-                  l->graph);
-    } else {
-        l->graph = run->label;
+                  l->graphs[0]);
+        return true;
     }
+    l->has_parts = l->n_graphs == 0 ? part : l->has_parts && part;
+    VEC_PUSH(l->graphs, l->n_graphs, l->cap_graphs, run->label);
     return true;
 }
 
@@ -176,7 +182,7 @@ static void add_sources(input_list *l, const file_set *f, diag *d)
     run_group_files((const char *const *)f->paths, f->named, f->n, &l->names, &runs, &n, d);
     for (size_t i = 0; i < n; i++) {
         bool named = is_named(f, &runs[i]);
-        if (take_graph(l, &runs[i], d)) {
+        if (take_graph(l, &runs[i], named, d)) {
             continue;
         }
         if (named || runs[i].format != RUN_FORMAT_TRACE || reader_sniff_file(runs[i].label) > 0) {
@@ -219,6 +225,28 @@ static bool all_passed_over(const convert_summary *s)
     return s->n_inputs == 0 && s->n_refused > 0;
 }
 
+marey_status convert_list_graphs(const char *path, arena *names, char ***paths, size_t *n, size_t *cap, diag *d)
+{
+    char **files = NULL;
+    size_t n_files = 0;
+    size_t before = *n;
+    if (!file_is_dir(path)) {
+        VEC_PUSH(*paths, *n, *cap, arena_strndup(names, path, strlen(path)));
+        return MAREY_OK;
+    }
+    marey_status status = file_list(path, names, &files, &n_files, d);
+    for (size_t i = 0; i < n_files; i++) {
+        if (graph_sniff_file(files[i]) > 0) {
+            VEC_PUSH(*paths, *n, *cap, files[i]);
+        }
+    }
+    free((void *)files);
+    if (status == MAREY_OK && *n == before) {
+        status = diag_error(d, MAREY_UNSUPPORTED, path, DIAG_NO_OFFSET, "the folder holds no graph");
+    }
+    return status;
+}
+
 marey_status convert_paths(const char *const *paths, size_t n, const convert_options *options, convert_summary *summary,
                            diag *d)
 {
@@ -238,8 +266,11 @@ marey_status convert_paths(const char *const *paths, size_t n, const convert_opt
     }
     add_sources(&l, &f, d);
     convert_options own = *options;
-    own.graph_path = own.graph_path ? own.graph_path : l.graph;
-    if (n && l.n == 0 && !own.graph_path) {
+    if (own.n_graphs == 0) {
+        own.graph_paths = l.graphs;
+        own.n_graphs = l.n_graphs;
+    }
+    if (n && l.n == 0 && own.n_graphs == 0) {
         MAREY_TRY(diag_error(d, MAREY_UNSUPPORTED, paths[0], DIAG_NO_OFFSET, "the folder holds no trace"));
     }
     status = conversion_run(l.sources, l.may_fail, l.n, name, &own, &sum, d);
@@ -253,6 +284,7 @@ fail:
     free(name);
     free(l.sources);
     free(l.may_fail);
+    free((void *)l.graphs);
     free((void *)f.paths);
     free(f.named);
     arena_deinit(&l.names);

@@ -192,14 +192,15 @@ marey_status side_write(conversion *c)
 
 /* ------------------------------------------------------------------ losses */
 
-static uint64_t add_losses(trace_model *m, const diag *d, uint32_t input)
+/* `several`: the sink's files are inputs, from `input` on; else all of it is one input. */
+static uint64_t add_losses(trace_model *m, const diag *d, uint32_t input, bool several)
 {
     uint64_t total = 0;
     for (size_t k = 0; k < d->n_losses; k++) {
         const diag_loss *in = &d->losses[k];
         trace_loss out = {.code = in->loss,
                           .count = in->count,
-                          .input = input,
+                          .input = several && in->file < d->n_files ? input + in->file : input,
                           .first_offset = in->first_offset,
                           .detail = in->detail ? arena_strndup(&m->mem, in->detail, strlen(in->detail)) : ""};
         VEC_PUSH(m->losses, m->n_losses, m->cap_losses, out);
@@ -214,8 +215,8 @@ uint64_t side_losses(conversion *c)
     c->model.n_losses = 0;
     for (size_t i = 0; i < c->n_sources; i++) {
         if (!c->sources[i].passed_over) {
-            total += add_losses(&c->model, &c->sources[i].diag, c->sources[i].input);
+            total += add_losses(&c->model, &c->sources[i].diag, c->sources[i].input, false);
         }
     }
-    return total + (c->graph.is_read ? add_losses(&c->model, &c->graph.diag, c->graph.input) : 0);
+    return total + (c->graph.is_read ? add_losses(&c->model, &c->graph.diag, c->graph.input, true) : 0);
 }

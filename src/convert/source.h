@@ -232,7 +232,7 @@ typedef struct graph_side {
     graph graph;
     diag diag; /* its losses */
     bool is_read;
-    uint32_t input; /* into model.inputs */
+    uint32_t input; /* of the first, into model.inputs */
 } graph_side;
 
 struct conversion {
@@ -309,7 +309,7 @@ void emit_on_row(void *ctx, uint64_t tag, uint64_t row);
 marey_status side_write(conversion *c);
 
 /* graph.c */
-/** Reads options->graph_path where there is one. */
+/** Reads the graphs that the options name. */
 marey_status graph_side_load(conversion *c);
 void graph_side_add_input(conversion *c);
 marey_status graph_side_write(conversion *c);

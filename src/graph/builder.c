@@ -179,14 +179,20 @@ void graph_builder_facts(graph_builder *b, const char *format, const char *name,
     b->g.producer = producer ? graph_builder_string(b, producer, strlen(producer)) : b->g.producer;
 }
 
-static uint32_t known_scope(const graph_builder *b, uint32_t scope)
+void graph_builder_begin_input(graph_builder *b, uint32_t root, uint32_t file)
 {
-    return scope < b->g.n_scopes ? scope : 0;
+    b->root = root < b->g.n_scopes ? root : 0;
+    b->file = file;
+}
+
+uint32_t builder_scope(const graph_builder *b, uint32_t scope)
+{
+    return scope > 0 && scope < b->g.n_scopes ? scope : b->root;
 }
 
 uint32_t graph_builder_scope(graph_builder *b, uint32_t parent, const char *name, size_t n, uint8_t flags)
 {
-    parent = known_scope(b, parent);
+    parent = builder_scope(b, parent);
     uint32_t id = graph_builder_string(b, name, n);
     uint64_t *place = map64_put(&b->scope_ids, (uint64_t)parent << 32 | id);
     if (*place) {
@@ -201,7 +207,7 @@ uint32_t graph_builder_scope(graph_builder *b, uint32_t parent, const char *name
 
 uint32_t graph_builder_new_scope(graph_builder *b, uint32_t parent, const char *name, size_t n, uint8_t flags)
 {
-    parent = known_scope(b, parent);
+    parent = builder_scope(b, parent);
     uint32_t id = graph_builder_string(b, name, n);
     uint64_t key = (uint64_t)parent << 32 | id;
     if (!map64_get(&b->scope_ids, key)) {
@@ -243,7 +249,7 @@ static uint32_t make_path(graph_builder *b, uint32_t scope, const char *path, si
 
 uint32_t graph_builder_path(graph_builder *b, uint32_t parent, const char *path, size_t n, char separator)
 {
-    parent = known_scope(b, parent);
+    parent = builder_scope(b, parent);
     /* Neighbours in the input mostly share a path. */
     if (b->path_known && b->path_parent == parent && b->path_separator == separator && b->path.n == n &&
         memcmp(strbuf_str(&b->path), path, n) == 0) {

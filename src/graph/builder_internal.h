@@ -53,6 +53,7 @@ typedef struct builder_space {
 struct graph_builder {
     diag *d;
     uint32_t file;
+    uint32_t root; /* what scope 0 means now */
     text_table strings;
     uint8_t *op_class; /* by string: graph_class + 1; 0: not asked yet */
     size_t cap_op_class;
@@ -88,6 +89,8 @@ marey_status builder_join(graph_builder *b, cancel_flag *cancel);
 marey_status builder_sort_edges(graph_builder *b, cancel_flag *cancel);
 /** A string that hardly ever comes twice: it may get an id of its own. */
 uint32_t builder_name(graph_builder *b, const char *s, size_t n);
+/** The scope that is meant: 0, and what does not exist, is the root of the input. */
+uint32_t builder_scope(const graph_builder *b, uint32_t scope);
 void builder_lose(graph_builder *b, marey_loss loss, uint64_t offset, uint64_t n);
 
 #endif

@@ -140,7 +140,7 @@ uint32_t graph_builder_node(graph_builder *b, const graph_node_in *n)
     size_t i = g->n_nodes++;
     g->node_name[i] = builder_name(b, n->name, n->n_name);
     g->node_op[i] = graph_builder_string(b, n->op, n->n_op);
-    g->node_scope[i] = n->scope < g->n_scopes ? n->scope : 0;
+    g->node_scope[i] = builder_scope(b, n->scope);
     set_body(b, i, GRAPH_NONE);
     set_sharding(b, i, 0);
     set_key(b, i, n->key);
@@ -214,7 +214,7 @@ void graph_builder_body(graph_builder *b, uint32_t node, uint32_t scope)
 void graph_builder_move(graph_builder *b, uint32_t node, uint32_t scope)
 {
     if (has_node(b, node) && scope < b->g.n_scopes) {
-        b->g.node_scope[node] = scope;
+        b->g.node_scope[node] = builder_scope(b, scope);
     }
 }
 

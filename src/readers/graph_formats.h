@@ -18,6 +18,11 @@ extern const graph_format GRAPH_DOT;
 extern const graph_format GRAPH_MODEL_EXPLORER;
 extern const graph_format GRAPH_EXEC_TRACE;
 
+graph_parts *graph_parts_create(void);
+/** All inputs are read: what one of them says of another is joined. */
+void graph_parts_finish(graph_parts *p, const graph_input *last, graph_builder *b);
+void graph_parts_destroy(graph_parts **p);
+
 enum { GRAPH_HEAD_BYTES = 64 * 1024 }; /* a sniffer looks no further */
 
 static inline size_t graph_head_size(const graph_input *in)

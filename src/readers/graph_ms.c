@@ -451,6 +451,23 @@ static int32_t read_config(ms_reader *r, const pb_reader *outer, const pb_field 
     return stage;
 }
 
+/* The stage that the file is of, by a number that no other file's has. */
+static int32_t own_stage(ms_reader *r, int32_t stated)
+{
+    for (size_t i = 0; i < r->n_stages; i++) {
+        ms_stage *s = &r->stages[i];
+        if (s->stage == stated) {
+            s->stage = ms_stage_number(r, stated, r->ranks + s->first_rank, s->n_ranks);
+            s->is_read = true;
+            return s->stage;
+        }
+    }
+    int32_t stage = ms_stage_number(r, stated, NULL, 0);
+    ms_stage s = {.stage = stage, .first_rank = r->n_ranks, .is_read = true};
+    VEC_PUSH(r->stages, r->n_stages, r->cap_stages, s);
+    return stage;
+}
+
 static void push_stage(ms_reader *r, int32_t stage)
 {
     for (size_t i = 0; i < r->n_stages; i++) {
@@ -469,12 +486,20 @@ static marey_status read_wire(ms_reader *r, const void *data, size_t size, ms_ki
     bool found = false;
     marey_status status = MAREY_OK;
     pb_open(&at, data, size);
+    if (r->in->parts && ms_came_before(r)) {
+        return MAREY_OK;
+    }
+    if (kind != MS_PARALLEL_KIND && r->in->parts) {
+        stage = own_stage(r, -1); /* the format says nothing of stages: each file is one */
+    }
     if (kind == MS_BARE) {
-        return read_graph(r, &at, &whole, "mindspore", -1);
+        status = read_graph(r, &at, &whole, "mindspore", stage);
+        ms_end_file(r);
+        return status;
     }
     for (pb_reader first = at; kind == MS_PARALLEL_KIND && pb_next(&first, &f);) {
         if (f.number == 2 && f.wire == PB_BYTES) {
-            stage = read_config(r, &first, &f);
+            stage = own_stage(r, read_config(r, &first, &f));
             push_stage(r, stage);
         }
     }
@@ -485,6 +510,9 @@ static marey_status read_wire(ms_reader *r, const void *data, size_t size, ms_ki
         }
         if (f.number == (kind == MS_PARALLEL_KIND ? 3U : 4U) && f.wire == PB_BYTES && !found) {
             found = true;
+            if (r->in->parts && stage < 0) {
+                return MAREY_OK; /* another file has it */
+            }
             status = read_graph(r, &at, &f, kind == MS_PARALLEL_KIND ? "mindspore-parallel" : "mindspore", stage);
         }
     }
@@ -494,8 +522,8 @@ static marey_status read_wire(ms_reader *r, const void *data, size_t size, ms_ki
     if (status == MAREY_OK && !found) {
         status = diag_error(r->in->diag, MAREY_FORMAT, r->in->path, r->in->size, "The model ends before its graph.");
     }
-    if (status == MAREY_OK && r->n_transfers) {
-        ms_join_transfers(r);
+    if (status == MAREY_OK) {
+        ms_end_file(r);
     }
     return status;
 }

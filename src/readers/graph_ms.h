@@ -25,6 +25,7 @@ typedef struct ms_transfer {
 typedef struct ms_stage {
     int32_t stage;
     size_t first_rank, n_ranks; /* in reader.ranks */
+    bool is_read;               /* its operators are in the graph; else another file only names its ranks */
 } ms_stage;
 
 typedef struct ms_reader {
@@ -71,8 +72,18 @@ void ms_push_named_outputs(ms_reader *r, uint32_t node, const char *types, size_
 /* graph_ms_merged.c */
 /** {graphs: {"stage": {rank_ids, op_nodes, const_nodes, parameter_nodes}}}: the form with all stages. */
 marey_status ms_read_merged(ms_reader *r, const jdoc *d);
-/** Ties each Send to its Receive: implied edges GRAPH_P2P by sender, receiver and tag. */
+/** Ties each Send to its Receive: implied edges GRAPH_P2P by sender, receiver and tag; what is left, between stages, by
+ *  communication group and tag. */
 void ms_join_transfers(ms_reader *r);
+
+/* graph_ms_stages.c: of several files */
+/** The number that a stage gets: what the file says, or the next where other ranks have it. @return -1: it has been
+ * read from another file */
+int32_t ms_stage_number(ms_reader *r, int32_t stated, const uint32_t *ranks, size_t n_ranks);
+/** Was a file with the same content read before? Said in a note. */
+bool ms_came_before(ms_reader *r);
+/** The file is read: its transfers are joined, or kept until all files are. */
+void ms_end_file(ms_reader *r);
 
 /* graph_ms_schema.c */
 extern const pb_schema MS_GRAPH, MS_MODEL, MS_PARALLEL;

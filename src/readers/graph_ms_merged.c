@@ -146,11 +146,11 @@ static void take_data(ms_reader *r, const jdoc *d, uint32_t list, graph_role rol
     }
 }
 
-static void take_stage(ms_reader *r, const jdoc *d, uint32_t entry, int32_t stage)
+static void take_stage(ms_reader *r, const jdoc *d, uint32_t entry, int32_t stated)
 {
     uint32_t space = graph_builder_space(r->b, GRAPH_NONE);
     uint32_t ranks = jdoc_member(d, entry, "rank_ids");
-    ms_stage s = {.stage = stage, .first_rank = r->n_ranks};
+    ms_stage s = {.first_rank = r->n_ranks, .is_read = true};
     for (uint32_t i = jdoc_first(d, ranks); i != JDOC_NONE; i = d->nodes[i].next) {
         int64_t rank = number_of(d, i, -1);
         if (rank >= 0 && rank < UINT32_MAX) {
@@ -158,6 +158,11 @@ static void take_stage(ms_reader *r, const jdoc *d, uint32_t entry, int32_t stag
         }
     }
     s.n_ranks = r->n_ranks - s.first_rank;
+    int32_t stage = ms_stage_number(r, stated, r->ranks + s.first_rank, s.n_ranks);
+    if (stage < 0) {
+        return;
+    }
+    s.stage = stage;
     VEC_PUSH(r->stages, r->n_stages, r->cap_stages, s);
     graph_builder_stage(r->b, stage, r->ranks + s.first_rank, s.n_ranks);
     take_data(r, d, jdoc_member(d, entry, "parameter_nodes"), GRAPH_PARAMETER, stage, space);
@@ -194,7 +199,7 @@ marey_status ms_read_merged(ms_reader *r, const jdoc *d)
         take_stage(r, d, g, (int32_t)stage);
         next = (int32_t)stage + 1;
     }
-    ms_join_transfers(r);
+    ms_end_file(r);
     return MAREY_OK;
 }
 
@@ -223,7 +228,7 @@ typedef struct joint {
     int64_t tag;
     uint64_t group;
     uint32_t node;
-    uint32_t order;
+    uint32_t order; /* in the reader's list */
 } joint;
 
 static int by_place(const joint *a, const joint *b)
@@ -250,40 +255,80 @@ static joint *list_joints(const ms_reader *r, bool sends, size_t *n)
         const ms_transfer *t = &r->transfers[i];
         int32_t peer = stage_of(r, t->peer, t->stage);
         if (t->is_send == sends && peer >= 0) {
-            list[*n] = (joint){.from = sends ? t->stage : peer,
-                               .to = sends ? peer : t->stage,
-                               .tag = t->tag,
-                               .group = t->group,
-                               .node = t->node,
-                               .order = (uint32_t)*n};
-            (*n)++;
+            list[(*n)++] = (joint){.from = sends ? t->stage : peer,
+                                   .to = sends ? peer : t->stage,
+                                   .tag = t->tag,
+                                   .group = t->group,
+                                   .node = t->node,
+                                   .order = (uint32_t)i};
         }
     }
     qsort(list, *n, sizeof *list, compare_joints);
     return list;
 }
 
-void ms_join_transfers(ms_reader *r)
+static void tie(const ms_reader *r, uint32_t send, uint32_t receive, bool *tied)
+{
+    graph_builder_edge(r->b, r->transfers[send].node, 0, r->transfers[receive].node, UINT16_MAX,
+                       GRAPH_IMPLIED | GRAPH_P2P);
+    tied[send] = tied[receive] = true;
+}
+
+static void join_by_place(const ms_reader *r, bool *tied)
 {
     size_t n_sends = 0;
     size_t n_receives = 0;
-    size_t n_joined = 0;
     joint *sends = list_joints(r, true, &n_sends);
     joint *receives = list_joints(r, false, &n_receives);
     for (size_t i = 0, k = 0; i < n_sends && k < n_receives;) {
         int by = by_place(&sends[i], &receives[k]);
         if (by == 0) {
-            graph_builder_edge(r->b, sends[i].node, 0, receives[k].node, UINT16_MAX, GRAPH_IMPLIED | GRAPH_P2P);
-            n_joined++;
+            tie(r, sends[i].order, receives[k].order, tied);
         }
         i += by <= 0;
         k += by >= 0;
     }
-    if (n_joined * 2 < r->n_transfers) {
-        diag_note(r->in->diag, r->in->path, DIAG_NO_OFFSET,
-                  "%zu of %zu Send and Receive operators have no partner in this file.", r->n_transfers - 2 * n_joined,
-                  r->n_transfers);
-    }
     free(sends);
     free(receives);
+}
+
+/* Where ranks are counted inside a group, the peer's number does not tell its stage; the group and the tag do. */
+static void join_by_group(const ms_reader *r, bool *tied)
+{
+    map64 waiting = {0}; /* group and tag of a send -> index + 1; the latest one of several is not taken twice */
+    for (size_t i = 0; i < r->n_transfers; i++) {
+        const ms_transfer *t = &r->transfers[i];
+        if (t->is_send && !tied[i] && t->group && t->tag >= 0) {
+            uint64_t *place = map64_put(&waiting, t->group ^ hash_u64((uint64_t)t->tag + 1));
+            *place = *place ? UINT64_MAX : i + 1; /* of two the one that is meant is not known */
+        }
+    }
+    for (size_t i = 0; i < r->n_transfers; i++) {
+        const ms_transfer *t = &r->transfers[i];
+        uint64_t *place = t->is_send || tied[i] || !t->group || t->tag < 0
+                              ? NULL
+                              : map64_get(&waiting, t->group ^ hash_u64((uint64_t)t->tag + 1));
+        if (place && *place != UINT64_MAX && *place > 0 && r->transfers[*place - 1].stage != t->stage) {
+            tie(r, (uint32_t)(*place - 1), (uint32_t)i, tied);
+            *place = 0;
+        }
+    }
+    map64_deinit(&waiting);
+}
+
+void ms_join_transfers(ms_reader *r)
+{
+    bool *tied = mem_calloc(r->n_transfers + 1, sizeof *tied);
+    size_t n = 0;
+    join_by_place(r, tied);
+    join_by_group(r, tied);
+    for (size_t i = 0; i < r->n_transfers; i++) {
+        n += !tied[i];
+    }
+    if (n > 0) {
+        diag_note(r->in->diag, r->in->path, DIAG_NO_OFFSET,
+                  "%zu of %zu Send and Receive operators have no partner in %s.", n, r->n_transfers,
+                  r->in->parts ? "these files" : "this file; those of other stages may be read together with it");
+    }
+    free(tied);
 }

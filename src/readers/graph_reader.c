@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "parse/jspan.h"
 #include "parse/source.h"
@@ -221,21 +222,33 @@ static marey_status load(const char *path, const graph_input *in, content *c)
 
 /* ---- reading ---- */
 
-/* `c`: what holds the input, dropped as soon as all of it was pushed, so that it is not in memory beside the finished
- * graph; NULL: the caller's. */
-static marey_status read_input(const graph_input *in, content *c, const graph_finish_options *options, graph *out)
+static const graph_format *known_format(const graph_input *in)
 {
     int score = 0;
     const graph_format *format = choose(in, &score);
     if (!format) {
-        return diag_error(in->diag, MAREY_UNSUPPORTED, in->path, 0, "This is no graph that marey reads: it is %s.",
-                          other_kind(in));
+        (void)diag_error(in->diag, MAREY_UNSUPPORTED, in->path, 0, "This is no graph that marey reads: it is %s.",
+                         other_kind(in));
+    }
+    return format;
+}
+
+static marey_status push_input(const graph_input *in, const graph_format *format, graph_builder *b)
+{
+    marey_status status = format->read(in, b);
+    return status == MAREY_OK && is_cancelled(in->cancel) ? MAREY_CANCELLED : status;
+}
+
+/* `c`: what holds the input, dropped as soon as all of it was pushed, so that it is not in memory beside the finished
+ * graph; NULL: the caller's. */
+static marey_status read_input(const graph_input *in, content *c, const graph_finish_options *options, graph *out)
+{
+    const graph_format *format = known_format(in);
+    if (!format) {
+        return MAREY_UNSUPPORTED;
     }
     graph_builder *b = graph_builder_create(in->diag, in->file);
-    marey_status status = format->read(in, b);
-    if (status == MAREY_OK && is_cancelled(in->cancel)) {
-        status = MAREY_CANCELLED;
-    }
+    marey_status status = push_input(in, format, b);
     if (c) {
         drop_content(c);
     }
@@ -259,33 +272,111 @@ marey_status graph_read_memory(const void *data, size_t size, const char *name, 
     return read_input(&in, NULL, options, out);
 }
 
+static graph_input input_of(const char *path, const graph_finish_options *options, diag *d)
+{
+    return (graph_input){
+        .path = path, .diag = d, .file = diag_file(d, path), .cancel = options ? options->cancel : NULL};
+}
+
+static marey_status load_input(graph_input *in, content *c)
+{
+    marey_status status = load(in->path, in, c);
+    in->data = c->data;
+    in->size = c->size;
+    in->is_mapped = c->mapped;
+    return status;
+}
+
 marey_status graph_read_file(const char *path, const graph_finish_options *options, graph *out, diag *d)
 {
     *out = (graph){0};
-    graph_input in = {.path = path, .diag = d, .file = diag_file(d, path), .cancel = options ? options->cancel : NULL};
+    graph_input in = input_of(path, options, d);
     content c = {0};
-    marey_status status = load(path, &in, &c);
+    marey_status status = load_input(&in, &c);
     if (status == MAREY_OK) {
-        in.data = c.data;
-        in.size = c.size;
-        in.is_mapped = c.mapped;
         status = read_input(&in, &c, options, out);
     }
     drop_content(&c);
     return status;
 }
 
-int graph_sniff_file(const char *path)
+/* ---- several files ---- */
+
+static bool makes_parts(const graph_format *format)
+{
+    return format == &GRAPH_MINDSPORE;
+}
+
+static marey_status push_file(graph_input *in, graph_builder *b)
+{
+    content c = {0};
+    marey_status status = load_input(in, &c);
+    const graph_format *format = status == MAREY_OK ? known_format(in) : NULL;
+    status = status == MAREY_OK && !format ? MAREY_UNSUPPORTED : status;
+    if (status == MAREY_OK) {
+        const char *name = path_base(in->path);
+        graph_builder_begin_input(b, 0, in->file);
+        uint32_t root = makes_parts(format) ? 0 : graph_builder_new_scope(b, 0, name, strlen(name), 0);
+        graph_builder_begin_input(b, root, in->file);
+        status = push_input(in, format, b);
+    }
+    drop_content(&c);
+    return status;
+}
+
+marey_status graph_read_files(const char *const *paths, size_t n, const graph_finish_options *options, graph *out,
+                              diag *d)
+{
+    if (n == 1) {
+        return graph_read_file(paths[0], options, out, d);
+    }
+    *out = (graph){0};
+    graph_builder *b = graph_builder_create(d, UINT32_MAX);
+    graph_parts *parts = graph_parts_create();
+    marey_status status = MAREY_OK;
+    graph_input in = {0};
+    for (size_t i = 0; i < n && status == MAREY_OK; i++) {
+        in = input_of(paths[i], options, d);
+        in.parts = parts;
+        status = push_file(&in, b);
+    }
+    if (status == MAREY_OK) {
+        graph_builder_begin_input(b, 0, in.file);
+        graph_parts_finish(parts, &in, b);
+        status = graph_builder_finish(b, options, out);
+    }
+    graph_parts_destroy(&parts);
+    graph_builder_destroy(&b);
+    return status;
+}
+
+/* The format of a file by its first bytes; NULL: none. */
+static const graph_format *sniff_format(const char *path, int *score)
 {
     source *s = NULL;
     source_options quiet = {0};
     content head = {0};
-    int score = 0;
+    const graph_format *format = NULL;
+    *score = 0;
     if (source_open(path, &quiet, &s) == MAREY_OK && find_member(s, path, &head) == MAREY_OK) {
         graph_input in = {.data = head.data, .size = head.size, .path = path};
-        (void)choose(&in, &score);
+        format = choose(&in, score);
     }
     source_close(&s);
     drop_content(&head);
+    return format;
+}
+
+int graph_sniff_file(const char *path)
+{
+    int score = 0;
+    (void)sniff_format(path, &score);
     return score;
+}
+
+bool graph_is_part_file(const char *path)
+{
+    int score = 0;
+    const graph_format *format = sniff_format(path, &score);
+    return format && makes_parts(format);
 }

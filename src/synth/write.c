@@ -144,11 +144,13 @@ marey_status synth_write_h5(const synth_params *p, const convert_options *option
         sources[r] =
             (convert_source){.path = ranks[r].label, .rank_hint = (int64_t)r, .read = direct_read, .ctx = &ranks[r]};
     }
+    static const char *const label[] = {"simulated graph"};
     convert_options own = *options;
     strbuf graph = {0};
     if (p->graph) {
         synth_graph_json(&graph, &s.pl);
-        own.graph_path = "simulated graph";
+        own.graph_paths = label;
+        own.n_graphs = 1;
         own.graph_data = graph.s;
         own.graph_size = graph.n;
     }

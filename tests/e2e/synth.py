@@ -6,6 +6,7 @@
 - What `marey info` counts per thread equals an independent count from the JSON (within the fitted drift of clocks).
 - The computational graph beside the profiler files is the one inside the file: nodes, edges, modules; without
   one, there is none.
+- The graph cut into a file for each stage gives the same one: named with --graph, as a folder, or lying beside the run.
 - Same parameters, same bytes; another seed, other bytes.
 - The truth file names what was injected. Wrong usage: exit 2 and one line; nothing is written.
 
@@ -113,6 +114,29 @@ def determinism(work, folder, ranks, *args):
     check(not same, 'another seed gives other bytes: %s' % same)
 
 
+def stages(work, folder):
+    """folder: of a run with several stages and its graph"""
+    with open(folder + '/graph.json') as f:
+        whole = json.load(f)
+    os.mkdir(work + '/stages')
+    for stage, part in whole['graphs'].items():
+        with open('%s/stages/stage-%s.json' % (work, stage), 'w') as f:
+            json.dump({'metadata': whole['metadata'], 'graphs': {stage: part}}, f)
+    files = sorted(work + '/stages/' + name for name in os.listdir(work + '/stages'))
+    keys = ('nodes', 'edges', 'implied_nodes', 'implied_edges', 'scopes', 'stages')
+    wanted = json.loads(must('graph', folder + '/graph.json', '--json'))
+    for paths in (files, files[::-1], [work + '/stages']):
+        found = json.loads(must('graph', *paths, '--json', '--quiet'))
+        check(wanted['stages'] == len(files), 'there is a file for each stage')
+        check(all(found[k] == wanted[k] for k in keys), 'the stages make the same graph: %s, not %s' %
+              ([found[k] for k in keys], [wanted[k] for k in keys]))
+    for option in ([work + '/stages'], files):
+        must('convert', folder, '-o', work + '/stages.h5', '--quiet', *[word for path in option for word in ('--graph', path)])
+        a = info(work + '/stages.h5')
+        check(a['graph']['edges'] == wanted['edges'], 'a run takes the graph of all stages')
+        check(sum('stage-' in i['path'] for i in a['inputs']) == len(files), 'every stage is an input')
+
+
 def without_graph(work):
     for name in ('bare', 'bare.h5'):
         must('synth', work + '/' + name, '--quiet', '--ranks', '8', '--steps', '1', '--detail', '5', '--no-graph')
@@ -154,6 +178,7 @@ def main():
                 '--clock-jitter', '1ms', '--inject', 'slow-rank:3,1.5@1', '--inject', 'stall:2')
         folder = both_ways(work, 'pangu', 16, *args)
         truth(folder)
+        stages(work, folder)
         determinism(work, folder, 16, *args)
         both_ways(work, 'recompute', 8, '--steps', '1', '--detail', '5', '--recompute', '--p2p-wait', '--grad-sync', 'allreduce')
         both_ways(work, 'no-cpu', 8, '--steps', '1', '--detail', '8', '--no-cpu')

@@ -205,7 +205,7 @@ static void check_rows(const placed *x, const synth_params *p)
                 continue;
             }
             uint64_t external = (uint64_t)f->external << 16 | lane->rank;
-            assert_int_equal(x->g.stages[x->g.node_stage[node]].stage, m->ranks[lane->rank].stage);
+            assert_int_equal(x->g.stages[graph_stage_of(&x->g, node)].stage, m->ranks[lane->rank].stage);
             if (pass == 1) {
                 const uint64_t *host = map64_get(&externals, external);
                 assert_true(host && *host == node + 1);

@@ -176,7 +176,7 @@ static void event_to_graph(void **state)
     /* and back: another operator of the graph, in the other layout */
     uint32_t other = GRAPH_NONE;
     for (uint32_t i = 0; i < g.g->n_nodes && other == GRAPH_NONE; i++) {
-        bool is = g.join->times[i].n > 0 && g.g->node_stage[i] == 0 && g.g->node_phase[i] == GRAPH_BACKWARD;
+        bool is = g.join->times[i].n > 0 && graph_stage_of(g.g, i) == 0 && g.g->node_phase[i] == GRAPH_BACKWARD;
         other = is ? i : GRAPH_NONE;
     }
     graph_show_element(s, g.plan->element_of[other]);

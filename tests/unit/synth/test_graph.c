@@ -103,7 +103,7 @@ static void check_transfers(const made *x)
         if (g->edge_flags[e] & GRAPH_P2P) {
             uint32_t from = g->edge_from[e];
             uint32_t to = g->edge_to[e];
-            int apart = g->stages[g->node_stage[to]].stage - g->stages[g->node_stage[from]].stage;
+            int apart = g->stages[graph_stage_of(g, to)].stage - g->stages[graph_stage_of(g, from)].stage;
             assert_int_equal(g->node_class[from], GRAPH_CLASS_SEND);
             assert_int_equal(g->node_class[to], GRAPH_CLASS_RECEIVE);
             assert_int_equal(g->node_phase[from], g->node_phase[to]);
@@ -140,7 +140,7 @@ static size_t sharded(const graph *g)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        n += g->node_sharding[i] != 0;
+        n += graph_sharding_of(g, i) != 0;
     }
     return n;
 }
