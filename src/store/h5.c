@@ -5,8 +5,17 @@
 
 static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* All files are closed when they are done with. Where one was damaged, the library would try in vain to close what it
+ * still holds of it at the program's end, and say so. */
+static void no_rites_at_exit(void)
+{
+    (void)H5dont_atexit();
+}
+
 void h5_enter(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, no_rites_at_exit);
     (void)pthread_mutex_lock(&h5_lock);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* per thread */
     (void)H5Eclear2(H5E_DEFAULT);

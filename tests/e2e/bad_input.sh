@@ -103,7 +103,10 @@ own() { # what
         checked=$((checked + 1))
         case $code in
         0) ;;
-        1) [ -s "$work/err" ] || fail "$1: refused without a word" ;;
+        1)
+            [ -s "$work/err" ] || fail "$1: refused without a word"
+            ! grep -qv '^marey: ' "$work/err" || fail "$1: a word that is not marey's own"
+            ;;
         *) fail "$1: \`marey ${answer%% *}\` ends with $code" ;;
         esac
     done
