@@ -49,22 +49,32 @@ static char *default_out(const char *path)
     return out.s;
 }
 
-static void print_summary(const convert_summary *s, const char *out)
+static void print_events(const convert_summary *s, const char *out, const char *in, const char *took, const char *size)
 {
     char events[48];
     char rate[32];
-    char in[32];
-    char size[32];
-    char took[32];
     double seconds = s->seconds > 1e-3 ? s->seconds : 1e-3;
     count_format(s->n_events, events, sizeof events);
     count_format_short((uint64_t)((double)s->n_events / seconds), rate, sizeof rate);
-    bytes_format(s->bytes_in, in, sizeof in);
-    bytes_format(s->bytes_out, size, sizeof size);
-    time_format((int64_t)(s->seconds * 1e9), took, sizeof took);
     (void)fprintf(stderr, "%s: %s events of %llu %s from %llu %s (%s) in %s, %s/s; %s\n", out, events,
                   (unsigned long long)s->n_ranks, s->n_ranks == 1 ? "rank" : "ranks", (unsigned long long)s->n_inputs,
                   s->n_inputs == 1 ? "file" : "files", in, took, rate, size);
+}
+
+static void print_summary(const convert_summary *s, const char *out)
+{
+    char events[48];
+    char in[32];
+    char size[32];
+    char took[32];
+    bytes_format(s->bytes_in, in, sizeof in);
+    bytes_format(s->bytes_out, size, sizeof size);
+    time_format((int64_t)(s->seconds * 1e9), took, sizeof took);
+    if (s->n_events == 0 && s->n_ranks == 0) { /* nothing ran */
+        (void)fprintf(stderr, "%s: a computational graph, from %s in %s; %s\n", out, in, took, size);
+    } else {
+        print_events(s, out, in, took, size);
+    }
     if (s->n_losses > 0) {
         count_format(s->n_losses, events, sizeof events);
         (void)fprintf(stderr, "%s records were dropped or repaired: `marey info %s` tells which\n", events, out);

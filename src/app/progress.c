@@ -27,7 +27,11 @@ static void format_line(const convert_progress *p, char *out, size_t cap)
     if (p->total > 0 && p->done > 0 && p->seconds > 1) {
         double rest_s = p->seconds * ((double)p->total / (double)p->done - 1);
         char text[32];
-        time_format((int64_t)(rest_s < 0 ? 0 : rest_s) * 1000000000, text, sizeof text);
+        if (rest_s < 100) { /* a guess has no decimals */
+            (void)snprintf(text, sizeof text, "%.0f s", rest_s < 0 ? 0 : (double)rest_s);
+        } else {
+            time_format((int64_t)rest_s * 1000000000, text, sizeof text);
+        }
         (void)snprintf(left, sizeof left, ", %s left", text);
     }
     double percent = p->total > 0 ? 100.0 * (double)p->done / (double)p->total : 0;
