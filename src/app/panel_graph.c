@@ -195,7 +195,7 @@ static void show_measured(panels *p, const scene_graph *g, const members *m)
         pair_time(p, m->n < m->n_all ? "time, mean of the first" : "time, mean of members", m->sum_ns / (double)m->n);
         show_slowest(p, g, m);
     } else {
-        pair_time(p, "time in a step", ns);
+        pair_time(p, "time in a step, sum", ns);
     }
     if (g->join->step_ns > 0) {
         double all = m->n > 1 && !is_stack ? m->sum_ns : ns;

@@ -47,7 +47,7 @@ static void look(void *job, cancel_flag *cancel)
     const trace_model *m = store_model(k->file);
     rank_window *w = mem_calloc(m->n_ranks + 1, sizeof *w);
     size_t n = 0;
-    uint32_t *tracks = peers_tracks(m, &k->event, w, &n);
+    uint32_t *tracks = peers_tracks(m, &k->event, true, w, &n);
     rank_window all = peers_range(m, w);
     diag d;
     diag_init(&d);
@@ -127,8 +127,12 @@ static void paint_run(ui *u, draw_list *l, rect r, void *ctx)
         (void)ui_put(u, ui_layer(u), FACE_SANS, 10, at, TEXT_LEFT, t->dim, k->labels[i]);
     }
     float inner = field.w - floorf(8 * scale);
-    for (size_t i = 0; i < k->n; i++) {
-        const run_span *q = &k->spans[i];
+    for (size_t i = 0; i < 2 * k->n; i++) { /* computing on top of what it may hide */
+        const run_span *q = &k->spans[i % k->n];
+        bool computes = q->klass != CLASS_COLLECTIVE && q->klass != CLASS_SEND && q->klass != CLASS_RECEIVE;
+        if (computes != (i >= k->n)) {
+            continue;
+        }
         float x0 = field.x + floorf(4 * scale) + floorf((float)((double)(q->start_ns - k->t0_ns) / ns) * inner);
         float x1 = field.x + floorf(4 * scale) + floorf((float)((double)(q->end_ns - k->t0_ns) / ns) * inner);
         float y = r.y + floorf(2 * scale) + line * (float)q->rank + floorf(2 * scale);

@@ -62,7 +62,7 @@ static bool visit(void *ctx, const store_event_info *e)
     return !is_cancelled(s->cancel);
 }
 
-static uint32_t *tracks_of_peers(const trace_model *m, uint32_t rank, trace_kind kind, rank_window *w, size_t *n)
+static uint32_t *tracks_of_peers(const trace_model *m, uint32_t rank, unsigned kinds, rank_window *w, size_t *n)
 {
     uint32_t *tracks = NULL;
     size_t cap = 0;
@@ -74,7 +74,7 @@ static uint32_t *tracks_of_peers(const trace_model *m, uint32_t rank, trace_kind
         }
         for (uint32_t i = 0; i < m->ranks[r].n_lanes; i++) {
             const trace_lane *lane = &m->lanes[m->ranks[r].first_lane + i];
-            for (uint32_t k = 0; lane->kind == kind && k < lane->n_tracks; k++) {
+            for (uint32_t k = 0; (kinds >> lane->kind & 1) && k < lane->n_tracks; k++) {
                 VEC_PUSH(tracks, *n, cap, lane->first_track + k);
             }
         }
@@ -82,7 +82,7 @@ static uint32_t *tracks_of_peers(const trace_model *m, uint32_t rank, trace_kind
     return tracks;
 }
 
-uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, rank_window *w, size_t *n)
+uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, bool whole_device, rank_window *w, size_t *n)
 {
     const trace_lane *lane = &m->lanes[m->tracks[e->track].lane];
     int64_t index = 0;
@@ -91,7 +91,9 @@ uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, rank_win
     } else {
         rank_windows_of_range(m, 0, m->duration_ns + 1, w);
     }
-    return tracks_of_peers(m, lane->rank, lane->kind, w, n);
+    const unsigned device = 1U << KIND_COMPUTE | 1U << KIND_COMMUNICATION | 1U << KIND_COPY;
+    unsigned kinds = 1U << lane->kind;
+    return tracks_of_peers(m, lane->rank, whole_device && (kinds & device) ? device : kinds, w, n);
 }
 
 int64_t peers_step(const trace_model *m, const store_event_info *e)
@@ -128,7 +130,7 @@ marey_status peers_find(store_file *f, const store_event_info *e, peers *out, ca
     }
     rank_window *w = mem_calloc(m->n_ranks + 1, sizeof *w);
     size_t n = 0;
-    uint32_t *tracks = peers_tracks(m, e, w, &n);
+    uint32_t *tracks = peers_tracks(m, e, false, w, &n);
     rank_window all = peers_range(m, w);
     marey_status status = MAREY_OK;
     out->too_many = rank_time_count(f, w) > PEERS_MAX_EVENTS;

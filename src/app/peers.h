@@ -32,9 +32,10 @@ typedef struct peers {
 
 /** Where the peers of an event are looked for: the windows of its step, rank by rank (all of the run, where there are no
  *  steps), and the tracks of its kind of lane on the ranks of its stage.
+ *  @param whole_device  of an event on a device: of all lanes there
  *  @param w  [n_ranks + 1]; zeroed for other ranks
  *  @return the tracks, to be freed; *n of them */
-uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, rank_window *w, size_t *n);
+uint32_t *peers_tracks(const trace_model *m, const store_event_info *e, bool whole_device, rank_window *w, size_t *n);
 /** The number of the step that it lies in; -1: none. */
 int64_t peers_step(const trace_model *m, const store_event_info *e);
 /** From the earliest to the latest of the windows. */
