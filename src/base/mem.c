@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,16 @@ void arena_deinit(arena *a)
 {
     free_chunks(a->head);
     *a = (arena){.chunk_size = a->chunk_size};
+}
+
+void mem_keep_freed(size_t bytes)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_TRIM_THRESHOLD, bytes > INT_MAX ? INT_MAX : (int)bytes);
+    (void)mallopt(M_MMAP_THRESHOLD, MEM_KEEP_PIECE);
+#else
+    (void)bytes;
+#endif
 }
 
 void mem_give_back(void)
