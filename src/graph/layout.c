@@ -27,10 +27,16 @@ static bool by_stage(const layout_build *b)
     return b->o->by_stage && b->p->g->n_stages > 0 && b->v->items[0].n_children > 0;
 }
 
+/* Looked at now and then. */
+static bool stopped(const layout_build *b, size_t i)
+{
+    return (i & 0x1fff) == 0 && is_cancelled(b->o->cancel);
+}
+
 /* Sizes of what is closed; open modules get theirs when they are laid out. */
 static void size_items(layout_build *b)
 {
-    for (uint32_t i = 0; i < b->v->n_items; i++) {
+    for (uint32_t i = 0; i < b->v->n_items && !stopped(b, i); i++) {
         layout_box *box = &b->l->boxes[i];
         if (b->v->items[i].n_children == 0) {
             if (b->o->size) {
@@ -168,7 +174,7 @@ static void take_module(layout_build *b, uint32_t m, const module_out *o)
     b->in_at[m] = o->in_at;
     b->out_at[m] = o->out_at;
     b->l->n_crossings += o->n_crossings;
-    for (uint32_t l = b->line_first[m]; l < b->line_first[m + 1]; l++) {
+    for (uint32_t l = b->line_first[m]; l < b->line_first[m + 1] && !stopped(b, l); l++) {
         uint32_t i = l - b->line_first[m];
         layout_route *r = &b->l->routes[l];
         r->first_point = (uint32_t)b->l->n_points;
@@ -204,7 +210,7 @@ static marey_status lay_module(layout_build *b, uint32_t m)
 static void index_lines(layout_build *b)
 {
     b->line_first = mem_calloc(b->v->n_items + 2, sizeof *b->line_first);
-    for (size_t i = 0; i < b->v->n_lines; i++) {
+    for (size_t i = 0; i < b->v->n_lines && !stopped(b, i); i++) {
         b->line_first[b->v->lines[i].module + 1]++;
     }
     for (size_t i = 0; i < b->v->n_items; i++) {
@@ -225,11 +231,11 @@ static marey_status lay_all(layout_build *b)
             return MAREY_CANCELLED;
         }
     }
-    for (size_t i = 1; i < b->v->n_items; i++) { /* parents first */
+    for (size_t i = 1; i < b->v->n_items && !stopped(b, i); i++) { /* parents first */
         b->l->boxes[i].x += b->l->boxes[b->v->items[i].parent].x;
         b->l->boxes[i].y += b->l->boxes[b->v->items[i].parent].y;
     }
-    return MAREY_OK;
+    return is_cancelled(b->o->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }
 
 static void build_deinit(layout_build *b)
@@ -265,7 +271,7 @@ marey_status graph_layout_create(graph_layout **out, const graph_plan *p, const 
     b.right = o->direction == LAYOUT_RIGHT || by_stage(&b); /* lanes always run to the right */
     size_items(&b);
     index_lines(&b);
-    marey_status status = lay_all(&b);
+    marey_status status = is_cancelled(o->cancel) ? MAREY_CANCELLED : lay_all(&b);
     build_deinit(&b);
     if (status != MAREY_OK) {
         graph_layout_destroy(&b.l);

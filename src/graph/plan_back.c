@@ -75,14 +75,14 @@ static void order_module(plan_work *w, uint32_t module)
     }
     inner_arc *arcs = mem_alloc(cap * sizeof *arcs);
     bool stacks = false;
-    for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
+    for (uint32_t i = p->arc_lo; i < p->arc_hi && !plan_stop(w, i); i++) {
         uint32_t from = w->arc_from[i], to = w->arc_to[i], a = shown(w, from), b = shown(w, to);
         bool inside = a == b;
         stacks = stacks || inside;
         uint32_t weight = edge_is_control(w->edge_label[w->perm[i]]) ? 1 : DATA_WEIGHT;
         arcs[m++] = (inner_arc){inside ? a : module, inside ? from : a, inside ? to : b, weight};
     }
-    if (stacks) {
+    if (stacks && !is_cancelled(w->o.cancel)) {
         qsort(arcs, m, sizeof *arcs, by_parent);
     }
     for (size_t i = 0, end; i < m && !is_cancelled(w->o.cancel); i = end) {

@@ -37,7 +37,7 @@ static void list_children(cycle_work *c, uint32_t module)
     for (uint32_t t = plan_inner(w, module)->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         w->tree[t].local = (uint32_t)c->n_children;
         VEC_PUSH(c->children, c->n_children, c->cap_children, t);
-        for (uint32_t i = w->tree[t].lo, hi = plan_hi(w, t); i < hi; i++) {
+        for (uint32_t i = w->tree[t].lo, hi = plan_hi(w, t); i < hi && !plan_stop(w, i); i++) {
             c->child_of[w->at[i]] = t;
         }
     }
@@ -51,7 +51,7 @@ static size_t data_arcs(const cycle_work *c, uint32_t module, order_arc *arcs, b
     const tree_inner *p = plan_inner(w, module);
     size_t m = 0;
     *ascending = true;
-    for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
+    for (uint32_t i = p->arc_lo; i < p->arc_hi && !plan_stop(w, i); i++) {
         uint32_t e = w->perm[i], u = w->edge_from[e], v = w->edge_to[e];
         uint32_t a = w->tree[c->child_of[u]].local, b = w->tree[c->child_of[v]].local;
         if (a == b || edge_is_control(w->edge_label[e]) || (w->rank && w->rank[u] >= w->rank[v])) {
@@ -398,9 +398,13 @@ static void part_edges(cycle_work *c, uint32_t module)
     uint32_t lo = plan_inner(w, module)->arc_lo, hi = plan_inner(w, module)->arc_hi;
     size_t n = c->n_children;
     uint32_t *first = mem_calloc(n + 2, sizeof *first); /* bucket 0: between children */
-    for (uint32_t i = lo; i < hi; i++) {
+    for (uint32_t i = lo; i < hi && !plan_stop(w, i); i++) {
         uint32_t e = w->perm[i], a = c->child_of[w->edge_from[e]], b = c->child_of[w->edge_to[e]];
         first[a == b ? w->tree[a].local + 1 : 0]++;
+    }
+    if (is_cancelled(w->o.cancel)) {
+        free(first);
+        return;
     }
     uint32_t sum = lo;
     for (size_t k = 0; k <= n; k++) {
@@ -415,7 +419,7 @@ static void part_edges(cycle_work *c, uint32_t module)
         }
     }
     memcpy(c->buffer, w->perm + lo, (hi - lo) * sizeof *c->buffer);
-    for (uint32_t i = 0; i < hi - lo; i++) {
+    for (uint32_t i = 0; i < hi - lo && !plan_stop(w, i); i++) {
         uint32_t e = c->buffer[i], a = c->child_of[w->edge_from[e]], b = c->child_of[w->edge_to[e]];
         uint32_t k = first[a == b ? w->tree[a].local + 1 : 0]++;
         w->perm[k] = e;
@@ -431,6 +435,9 @@ static void do_module(cycle_work *c, uint32_t module)
 {
     plan_work *w = c->w;
     list_children(c, module);
+    if (is_cancelled(w->o.cancel)) {
+        return;
+    }
     uint32_t *component = NULL;
     if (w->o.steps[STEP_CYCLES] && c->n_children > 1 && find_components(c, module, &component)) {
         split_cycles(c, module, component);

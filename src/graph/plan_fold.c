@@ -69,7 +69,7 @@ static void fold_parameters(plan_work *w)
     uint8_t *makers = constant_makers(g);
     uint32_t *todo = NULL;
     size_t n = 0, cap = 0;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && !plan_stop(w, i); i++) {
         if (w->into[i] == GRAPH_NONE || !brings_data(w, i, makers)) {
             continue;
         }
@@ -214,10 +214,10 @@ static void count_folded(plan_work *w, graph_step step, size_t *n_nodes, size_t 
     c->nodes_before = *n_nodes;
     c->edges_before = *n_edges;
     size_t nodes = 0, edges = 0;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && !plan_stop(w, i); i++) {
         nodes += w->into[i] == i && !(g->node_flags[i] & GRAPH_IMPLIED);
     }
-    for (size_t i = 0; i < g->n_edges; i++) {
+    for (size_t i = 0; i < g->n_edges && !plan_stop(w, i); i++) {
         uint32_t a = find(w, g->edge_from[i]), b = find(w, g->edge_to[i]);
         edges += a != b && a != GRAPH_NONE && b != GRAPH_NONE && !(g->edge_flags[i] & GRAPH_IMPLIED);
     }
@@ -255,7 +255,7 @@ static void fold_calls(plan_work *w)
     const graph *g = w->g;
     uint32_t *first = mem_alloc(g->n_scopes * sizeof *first); /* leaf inside a scope */
     memset(first, 0xFF, g->n_scopes * sizeof *first);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && !plan_stop(w, i); i++) {
         if (w->into[i] == i && !is_call(w, i)) {
             for (uint32_t s = g->node_scope[i]; s != 0 && first[s] == GRAPH_NONE; s = g->scope_parent[s]) {
                 first[s] = i;
@@ -284,7 +284,7 @@ static void order_folded(plan_work *w)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         last[i] = i;
     }
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && !plan_stop(w, i); i++) {
         uint32_t root = find(w, i);
         if (root != GRAPH_NONE && root != i) {
             w->folded[last[root]] = i;
@@ -327,7 +327,7 @@ marey_status plan_fold(plan_work *w)
         }
         order_folded(w);
     }
-    return status;
+    return is_cancelled(w->o.cancel) ? MAREY_CANCELLED : status;
 }
 
 static uint64_t label_of_edge(const plan_work *w, size_t edge)

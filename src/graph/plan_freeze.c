@@ -10,7 +10,7 @@ static size_t number_elements(const plan_work *w, uint32_t *queue, uint32_t *pla
 {
     size_t n = 0;
     queue[n++] = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !plan_stop(w, i); i++) {
         place[queue[i]] = (uint32_t)i;
         uint32_t t = w->tree[queue[i]].kind == ELEMENT_LEAF ? GRAPH_NONE : plan_inner(w, queue[i])->first_child;
         for (; t != GRAPH_NONE; t = w->tree[t].next) {
@@ -46,7 +46,7 @@ static void fill_element(const plan_work *w, uint32_t t, const uint32_t *place, 
 static void count_leaf_nodes(const plan_work *w, const uint32_t *place)
 {
     const graph *g = w->g;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && !plan_stop(w, i); i++) {
         if (g->node_flags[i] & GRAPH_IMPLIED) {
             continue;
         }
@@ -116,16 +116,20 @@ static void settle(plan_element *e, tally *own, tally *up)
 }
 
 /* Sums from the leaves up: children have larger numbers than their parents. */
-static void add_up(graph_plan *p)
+static void add_up(const plan_work *w, graph_plan *p)
 {
     const graph *g = p->g;
     uint32_t *inner = mem_alloc(p->n_elements * sizeof *inner);
     size_t n = 0;
-    for (size_t i = 0; i < p->n_elements; i++) {
+    for (size_t i = 0; i < p->n_elements && !plan_stop(w, i); i++) {
         inner[i] = p->elements[i].kind == ELEMENT_LEAF ? GRAPH_NONE : (uint32_t)n++;
     }
+    if (is_cancelled(w->o.cancel)) {
+        free(inner);
+        return;
+    }
     tally *tallies = mem_calloc(n + 1, sizeof *tallies);
-    for (size_t i = p->n_elements; i-- > 0;) {
+    for (size_t i = p->n_elements; i-- > 0 && !plan_stop(w, i);) {
         plan_element *e = &p->elements[i], *parent = &p->elements[e->parent];
         tally *up = i == 0 ? &tallies[n] : &tallies[inner[e->parent]];
         if (e->kind == ELEMENT_LEAF) {
@@ -142,7 +146,7 @@ static void add_up(graph_plan *p)
             parent->n_leaves += e->n_leaves;
         }
     }
-    for (size_t i = 1; i < p->n_elements; i++) {
+    for (size_t i = 1; i < p->n_elements && !plan_stop(w, i); i++) {
         uint8_t depth = p->elements[p->elements[i].parent].depth;
         p->elements[i].depth = (uint8_t)(depth + (depth < UINT8_MAX));
     }
@@ -192,12 +196,12 @@ static void count_stacked(const plan_work *w)
     graph_plan *p = w->p;
     uint8_t *hidden = mem_calloc(p->n_elements, 1);
     size_t nodes = 0, edges = 0;
-    for (size_t i = 1; i < p->n_elements; i++) {
+    for (size_t i = 1; i < p->n_elements && !plan_stop(w, i); i++) {
         const plan_element *e = &p->elements[i];
         hidden[i] = hidden[e->parent] || (p->elements[e->parent].kind == ELEMENT_STACK && e->member > 0);
         nodes += !hidden[i] && !(e->kind == ELEMENT_LEAF && (g->node_flags[e->node] & GRAPH_IMPLIED));
     }
-    for (size_t i = 0; i < g->n_edges; i++) {
+    for (size_t i = 0; i < g->n_edges && !plan_stop(w, i); i++) {
         uint32_t a = p->element_of[g->edge_from[i]], b = p->element_of[g->edge_to[i]];
         edges += a != b && a != GRAPH_NONE && b != GRAPH_NONE && !hidden[a] && !hidden[b] &&
                  !(g->edge_flags[i] & GRAPH_IMPLIED);
@@ -234,7 +238,7 @@ static bool make_elements(plan_work *w, const uint32_t *queue, const uint32_t *p
     if (is_cancelled(w->o.cancel)) {
         return false;
     }
-    add_up(p);
+    add_up(w, p);
     return !is_cancelled(w->o.cancel);
 }
 
@@ -243,7 +247,7 @@ static void show_by_elements(plan_work *w, const uint32_t *place)
     graph_plan *p = w->p;
     p->element_of = w->leaf_of;
     w->leaf_of = NULL;
-    for (size_t i = 0; i < w->g->n_nodes; i++) {
+    for (size_t i = 0; i < w->g->n_nodes && !plan_stop(w, i); i++) {
         uint32_t leaf = p->element_of[i];
         p->element_of[i] = leaf == GRAPH_NONE ? GRAPH_NONE : place[w->leaf_tree[leaf]];
     }
@@ -265,8 +269,10 @@ marey_status plan_freeze(plan_work *w)
         p->text = mem_realloc_array(w->labels.text, w->labels.n, 1);
         p->n_text = w->labels.n;
         w->labels.text = NULL;
-        count_stacked(w);
-        status = MAREY_OK;
+        if (!is_cancelled(w->o.cancel)) {
+            count_stacked(w);
+        }
+        status = is_cancelled(w->o.cancel) ? MAREY_CANCELLED : MAREY_OK;
     }
     free(queue);
     free(place);

@@ -69,7 +69,7 @@ void plan_labels(plan_work *w)
     label_work l = {g, w->o.strictness < STRICT_STRUCTURAL ? w->o.strictness : STRICT_STRUCTURAL,
                     mem_calloc(g->n_strings + 1, sizeof *l.hash), mem_calloc(g->n_strings + 1, 1)};
     w->label = mem_alloc(((size_t)w->n_leaves + 1) * sizeof *w->label);
-    for (uint32_t i = 0; i < w->n_leaves; i++) {
+    for (uint32_t i = 0; i < w->n_leaves && !plan_stop(w, i); i++) {
         w->label[i] = label_of(&l, w->leaf_node[i]);
     }
     free(l.hash);
@@ -81,14 +81,14 @@ static void label_kin(plan_work *w)
 {
     uint64_t *in = mem_calloc((size_t)w->n_leaves + 1, sizeof *in);
     uint64_t *out = mem_calloc((size_t)w->n_leaves + 1, sizeof *out);
-    for (size_t i = 0; i < w->n_edges; i++) {
+    for (size_t i = 0; i < w->n_edges && !plan_stop(w, i); i++) {
         uint32_t from = w->edge_from[i], to = w->edge_to[i];
         if (!edge_is_control(w->edge_label[i])) {
             in[to] += mix64(w->label[from], 1);
             out[from] |= (uint64_t)1 << (mix64(w->label[to], 2) & 63);
         }
     }
-    for (size_t i = 0; i < w->n_leaves; i++) {
+    for (size_t i = 0; i < w->n_leaves && !plan_stop(w, i); i++) {
         in[i] = mix64(in[i], out[i]);
     }
     free(out);
@@ -114,6 +114,9 @@ static void refine(const plan_work *w, const tree_inner *p, wl_work *s, size_t n
     for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
         uint32_t a = w->tree[w->arc_from[i]].local, b = w->tree[w->arc_to[i]].local;
         uint64_t label = s->arc[i - p->arc_lo];
+        if (plan_stop(w, i)) {
+            return;
+        }
         s->sum[b] += mix64(s->colour[a], label);
         s->sum[a] += mix64(s->colour[b], ~label);
     }
@@ -138,6 +141,9 @@ static void sign_module(plan_work *w, uint32_t module, wl_work *s)
     }
     for (uint32_t i = p->arc_lo; i < p->arc_hi; i++) {
         uint32_t e = w->perm[i];
+        if (plan_stop(w, i)) {
+            return;
+        }
         uint64_t ends = mix64(end_colour(w, w->edge_from[e], module), end_colour(w, w->edge_to[e], module));
         s->arc[i - p->arc_lo] = mix64(w->edge_label[e], ends);
     }
@@ -189,7 +195,7 @@ marey_status plan_signatures(plan_work *w)
         }
     }
     wl_work s = {0};
-    marey_status status = MAREY_OK;
+    marey_status status = is_cancelled(w->o.cancel) ? MAREY_CANCELLED : MAREY_OK;
     for (uint32_t t = (uint32_t)w->n_tree; t-- > 0 && status == MAREY_OK;) {
         if (w->tree[t].kind == ELEMENT_MODULE || w->tree[t].kind == ELEMENT_ROOT) {
             sign_module(w, t, &s);

@@ -32,7 +32,7 @@ uint32_t plan_add_tree(plan_work *w, uint32_t parent, element_kind kind)
 static void count_children(const plan_work *w, scope_work *s)
 {
     const graph *g = w->g;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && !plan_stop(w, i); i++) {
         if (w->into[i] == i) {
             s->leaves[g->node_scope[i]]++;
             s->children[g->node_scope[i]]++;
@@ -195,7 +195,7 @@ static void show_nodes(plan_work *w)
     const graph *g = w->g;
     w->leaf_of = mem_alloc((g->n_nodes + 1) * sizeof *w->leaf_of);
     memset(w->leaf_of, 0xFF, (g->n_nodes + 1) * sizeof *w->leaf_of);
-    for (uint32_t leaf = 0; leaf < w->n_leaves; leaf++) {
+    for (uint32_t leaf = 0; leaf < w->n_leaves && !plan_stop(w, leaf); leaf++) {
         for (uint32_t m = w->leaf_node[leaf]; m != GRAPH_NONE; m = w->folded[m]) {
             w->leaf_of[m] = leaf;
         }
@@ -262,5 +262,5 @@ marey_status plan_tree(plan_work *w)
     if (status == MAREY_OK) {
         show_nodes(w);
     }
-    return status;
+    return is_cancelled(w->o.cancel) ? MAREY_CANCELLED : status;
 }

@@ -27,7 +27,7 @@ static marey_status build_items(vis_build *b)
     memset(v->item_of, 0xff, n * sizeof *v->item_of);
     (void)push_item(v, &cap, 0, 0);
     for (size_t i = 0; i < v->n_items; i++) {
-        if ((i & 0xffff) == 0 && is_cancelled(b->cancel)) {
+        if (build_stops(b, i)) {
             return MAREY_CANCELLED;
         }
         shown_children c = state_children(b->s, b->p, v->items[i].element);
@@ -43,32 +43,22 @@ static marey_status build_items(vis_build *b)
         }
         for (uint32_t k = 0; k < c.n; k++) {
             (void)push_item(v, &cap, c.first + k, (uint32_t)i);
+            if (build_stops(b, k + 1)) {
+                return MAREY_CANCELLED;
+            }
         }
     }
     v->n_shown = v->n_items - 1;
     return MAREY_OK;
 }
 
-typedef struct standing {
-    uint32_t element, first_node;
-} standing;
-
-static int by_first_node(const void *a, const void *b)
-{
-    const standing *x = a;
-    const standing *y = b;
-    if (x->first_node != y->first_node) {
-        return x->first_node < y->first_node ? -1 : 1;
-    }
-    return (x->element > y->element) - (x->element < y->element);
-}
-
 /* First node inside each element, in the order of the input: that of execution. */
-static uint32_t *first_nodes(const graph_plan *p)
+static uint32_t *first_nodes(const vis_build *b)
 {
+    const graph_plan *p = b->p;
     uint32_t *first = mem_alloc((p->n_elements + 1) * sizeof *first);
     memset(first, 0xff, p->n_elements * sizeof *first);
-    for (size_t e = p->n_elements; e-- > 0;) { /* children come after parents */
+    for (size_t e = p->n_elements; e-- > 0 && !build_stops(b, e);) { /* children come after parents */
         const plan_element *x = &p->elements[e];
         first[e] = x->kind == ELEMENT_LEAF && x->node < first[e] ? x->node : first[e];
         first[x->parent] = first[e] < first[x->parent] ? first[e] : first[x->parent];
@@ -76,50 +66,80 @@ static uint32_t *first_nodes(const graph_plan *p)
     return first;
 }
 
-/* Without frames: what is closed, and open stacks, right in the root. */
-static marey_status build_flat_items(vis_build *b)
+/* What stands on a page without frames. */
+typedef struct standing {
+    uint32_t *element, *first_node; /* first_node: of what has none, as many as there are nodes */
+    size_t n, cap_element, cap_first;
+} standing;
+
+static void find_standing(vis_build *b, standing *all)
 {
     const graph_plan *p = b->p;
-    visible *v = b->v;
-    standing *all = NULL;
+    uint32_t n_nodes = (uint32_t)p->g->n_nodes;
+    uint32_t *first = first_nodes(b);
     uint32_t *open = NULL;
-    size_t n = 0;
-    size_t cap = 0;
     size_t n_open = 0;
     size_t cap_open = 0;
-    size_t cap_items = 0;
-    uint32_t *first = first_nodes(p);
     VEC_PUSH(open, n_open, cap_open, 0);
     while (n_open > 0 && !is_cancelled(b->cancel)) {
         uint32_t around = open[--n_open];
         shown_children c = state_children(b->s, p, around);
         push_opened(b, around);
-        for (uint32_t e = c.first; e < c.first + c.n; e++) {
+        for (uint32_t e = c.first; e < c.first + c.n && !build_stops(b, e); e++) {
             bool stack = p->elements[e].kind == ELEMENT_STACK && !state_is_dissolved(b->s, p, e);
             if (state_is_open(b->s, p, e) && !stack) {
                 VEC_PUSH(open, n_open, cap_open, e);
-                v->n_expanded++;
+                b->v->n_expanded++;
             } else {
-                VEC_PUSH(all, n, cap, ((standing){e, first[e]}));
+                size_t n = all->n;
+                VEC_PUSH(all->first_node, n, all->cap_first, first[e] < n_nodes ? first[e] : n_nodes);
+                VEC_PUSH(all->element, all->n, all->cap_element, e);
             }
         }
     }
-    if (n > 1) {
-        qsort(all, n, sizeof *all, by_first_node);
-    }
-    v->item_of = mem_alloc((p->n_elements + 1) * sizeof *v->item_of);
-    memset(v->item_of, 0xff, p->n_elements * sizeof *v->item_of);
-    (void)push_item(v, &cap_items, 0, 0);
-    v->items[0].first_child = 1;
-    v->items[0].n_children = (uint32_t)n;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t item = push_item(v, &cap_items, all[i].element, 0);
-        v->items[item].first_child = (uint32_t)n + 1;
-    }
-    v->n_shown = n;
-    free(all);
     free(open);
     free(first);
+}
+
+/* By the first node; those of one node by element. */
+static uint32_t *order_standing(const vis_build *b, const standing *all)
+{
+    size_t n_nodes = b->p->g->n_nodes + 1;
+    size_t most = n_nodes > b->p->n_elements ? n_nodes : b->p->n_elements;
+    uint32_t *order = mem_alloc((all->n + 1) * sizeof *order);
+    uint32_t *scratch = mem_alloc((all->n + 1) * sizeof *scratch);
+    uint32_t *count = mem_alloc((most + 2) * sizeof *count);
+    for (size_t i = 0; i < all->n; i++) {
+        order[i] = (uint32_t)i;
+    }
+    visible_sort(b, order, scratch, all->n, all->element, count, b->p->n_elements);
+    visible_sort(b, order, scratch, all->n, all->first_node, count, n_nodes);
+    free(scratch);
+    free(count);
+    return order;
+}
+
+/* Without frames: what is closed, and open stacks, right in the root. */
+static marey_status build_flat_items(vis_build *b)
+{
+    visible *v = b->v;
+    standing all = {0};
+    size_t cap_items = 0;
+    find_standing(b, &all);
+    uint32_t *order = is_cancelled(b->cancel) ? NULL : order_standing(b, &all);
+    v->item_of = mem_alloc((b->p->n_elements + 1) * sizeof *v->item_of);
+    memset(v->item_of, 0xff, b->p->n_elements * sizeof *v->item_of);
+    (void)push_item(v, &cap_items, 0, 0);
+    v->items[0].first_child = 1;
+    v->items[0].n_children = (uint32_t)all.n;
+    for (size_t i = 0; order && i < all.n && !build_stops(b, i); i++) {
+        uint32_t item = push_item(v, &cap_items, all.element[order[i]], 0);
+        v->items[item].first_child = (uint32_t)all.n + 1;
+    }
+    v->n_shown = all.n;
+    free(all.element);
+    free(all.first_node);
+    free(order);
     return is_cancelled(b->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }
 

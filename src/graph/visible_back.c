@@ -27,7 +27,7 @@ static visible_line *find_line(vis_build *b, uint32_t from, uint32_t to)
 
 static void mark_planned(vis_build *b)
 {
-    for (size_t i = 0; i < b->p->n_back_arcs; i++) {
+    for (size_t i = 0; i < b->p->n_back_arcs && !build_stops(b, i); i++) {
         uint32_t from = b->v->item_of[b->p->back_arcs[i][0]];
         uint32_t to = b->v->item_of[b->p->back_arcs[i][1]];
         if (from != GRAPH_NONE && to != GRAPH_NONE && b->v->items[from].parent == b->v->items[to].parent) {
@@ -59,14 +59,17 @@ static bool has_cycle(vis_build *b, uint32_t m, walk *w)
     uint32_t done = 0;
     memset(w->in, 0, n * sizeof *w->in);
     uint32_t l = b->line_first[m];
-    for (uint32_t c = 0; c < n; c++) {
+    for (uint32_t c = 0; c < n && !build_stops(b, c + 1U); c++) {
         while (l < b->line_first[m + 1] && lines[l].from < it->first_child + c) {
             l++;
         }
         w->first[c] = l;
     }
     w->first[n] = b->line_first[m + 1];
-    for (l = w->first[0]; l < w->first[n]; l++) {
+    if (is_cancelled(b->cancel)) { /* not all are known */
+        return false;
+    }
+    for (l = w->first[0]; l < w->first[n] && !build_stops(b, l); l++) {
         w->in[is_inner(&lines[l], m) ? lines[l].to - it->first_child : 0] += is_inner(&lines[l], m);
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -74,7 +77,7 @@ static bool has_cycle(vis_build *b, uint32_t m, walk *w)
             w->stack[done++] = c;
         }
     }
-    for (uint32_t i = 0; i < done; i++) {
+    for (uint32_t i = 0; i < done && !is_cancelled(b->cancel); i++) {
         uint32_t c = w->stack[i];
         for (l = w->first[c]; l < w->first[c + 1]; l++) {
             if (is_inner(&lines[l], m) && --w->in[lines[l].to - it->first_child] == 0) {
@@ -97,7 +100,7 @@ static void turn_cycles(vis_build *b, uint32_t m, walk *w)
         uint32_t depth = 0;
         w->stack[depth++] = root;
         w->on[root] = 1;
-        while (depth > 0) {
+        while (depth > 0 && !is_cancelled(b->cancel)) {
             uint32_t c = w->stack[depth - 1];
             if (w->next[c] == w->first[c + 1]) {
                 w->on[c] = 2;
@@ -121,7 +124,6 @@ static void turn_cycles(vis_build *b, uint32_t m, walk *w)
 
 marey_status build_back(vis_build *b)
 {
-    marey_status status = MAREY_OK;
     uint32_t widest = 0;
     for (size_t i = 0; i < b->v->n_items; i++) {
         widest = b->v->items[i].n_children > widest ? b->v->items[i].n_children : widest;
@@ -138,11 +140,10 @@ marey_status build_back(vis_build *b)
         if (b->line_first[m] == b->line_first[m + 1]) {
             continue;
         }
-        if ((m & 0xfff) == 0 && is_cancelled(b->cancel)) {
-            status = MAREY_CANCELLED;
+        if (build_stops(b, m)) {
             break;
         }
-        if (has_cycle(b, m, &w)) {
+        if (has_cycle(b, m, &w) && !is_cancelled(b->cancel)) {
             turn_cycles(b, m, &w);
         }
     }
@@ -151,5 +152,5 @@ marey_status build_back(vis_build *b)
     free(w.stack);
     free(w.next);
     free(w.on);
-    return status;
+    return is_cancelled(b->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }

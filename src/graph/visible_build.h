@@ -49,6 +49,15 @@ static inline uint32_t way_length(const way *w)
 {
     return w->n_up + w->n_across + w->n_down;
 }
+/** Whether to give up: asked now and then. */
+static inline bool build_stops(const vis_build *b, size_t i)
+{
+    return (i & 0x3fff) == 0 && is_cancelled(b->cancel);
+}
+/** Places 0 .. n in the order of key[] (below n_keys); stable. `order` in and out; `scratch` as long, `count` has
+ *  n_keys + 2 places. Ends early when cancelled. */
+void visible_sort(const vis_build *b, uint32_t *order, uint32_t *scratch, size_t n, const uint32_t *key,
+                  uint32_t *count, size_t n_keys);
 /** The way between two different items. `depth` of items; parents as in v. */
 void way_find(way *w, const visible *v, const uint32_t *depth, uint32_t from, uint32_t to);
 /** The item that shows an element: its own, or that of what is around it. */

@@ -161,7 +161,7 @@ static void walk_tree(maker *m)
         size[p->elements[e].parent] += size[e];
     }
     m->walk[0] = 0;
-    for (size_t e = 0; e < p->n_elements; e++) {
+    for (size_t e = 0; e < p->n_elements && !stopped(m, e); e++) {
         uint32_t at = m->walk[e] + 1;
         for (uint32_t c = p->elements[e].first_child; c < p->elements[e].first_child + p->elements[e].n_children; c++) {
             m->walk[c] = at;
@@ -194,6 +194,10 @@ static void sort_run(maker *m, uint32_t *edge, uint32_t n, bool to)
     for (uint32_t i = 0; i < n; i++) {
         all[i] = (by_walk){m->walk[m->p->element_of[to ? g->edge_to[edge[i]] : g->edge_from[edge[i]]]], edge[i]};
         sorted = sorted && (i == 0 || compare_walk(&all[i - 1], &all[i]) < 0);
+        if (stopped(m, i)) {
+            free(all);
+            return;
+        }
     }
     if (!sorted) {
         qsort(all, n, sizeof *all, compare_walk);
@@ -216,7 +220,7 @@ static void push_run(maker *m, uint32_t element, uint32_t first, uint32_t n, uin
         sort_run(m, m->e->edge + first, n, r.splits_to);
     }
     edge_sum block = {0};
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !stopped(m, i); i++) {
         edge_sum_add(&block, m->p->g, m->e->edge[first + i]);
         if ((i + 1) % EDGE_BLOCK == 0) {
             VEC_PUSH(m->e->blocks, m->e->n_blocks, m->cap_blocks, block);
@@ -255,6 +259,9 @@ static void sort_element(maker *m, uint32_t element, uint32_t lo, uint32_t n)
         m->from[i] = q.from == element ? a->n_children : q.from - a->first_child;
         m->to[i] = q.to == element ? a->n_children : q.to - a->first_child;
         m->order[i] = i;
+        if (stopped(m, i)) {
+            return;
+        }
     }
     sort_by(m, m->to, n, a->n_children + 1);
     if (a->kind == ELEMENT_STACK) {
@@ -265,7 +272,7 @@ static void sort_element(maker *m, uint32_t element, uint32_t lo, uint32_t n)
         m->scratch[i] = edge[m->order[i]];
     }
     memcpy(edge, m->scratch, n * sizeof *edge);
-    for (uint32_t i = 0, end = 0; i < n; i = end) {
+    for (uint32_t i = 0, end = 0; i < n && !stopped(m, i); i = end) {
         uint32_t k = m->order[i];
         while (end < n && m->from[m->order[end]] == m->from[k] && m->to[m->order[end]] == m->to[k]) {
             end++;
@@ -284,11 +291,11 @@ static bool sort_elements(maker *m)
         if (n >= RUN_LEAST) {
             sort_element(m, k, lo, n);
         }
-        if (stopped(m, k) || (n > 0x3fff && is_cancelled(m->cancel))) {
+        if (stopped(m, k)) {
             return false;
         }
     }
-    return true;
+    return !is_cancelled(m->cancel);
 }
 
 visible_edges *visible_edges_create(const graph_plan *p, cancel_flag *cancel)

@@ -5,39 +5,44 @@
 #include "base/mem.h"
 #include "graph/visible_build.h"
 
-/* Places 0 .. n in the order of key[]; stable. `order` in and out. `count` has n_keys + 1 places. */
-static void sort_by_key(uint32_t *order, uint32_t *scratch, size_t n, const uint32_t *key, uint32_t *count,
-                        size_t n_keys)
+void visible_sort(const vis_build *b, uint32_t *order, uint32_t *scratch, size_t n, const uint32_t *key,
+                  uint32_t *count, size_t n_keys)
 {
     memset(count, 0, (n_keys + 1) * sizeof *count);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !build_stops(b, i); i++) {
         count[key[order[i]] + 1]++;
     }
     for (size_t k = 0; k < n_keys; k++) {
         count[k + 1] += count[k];
     }
-    for (size_t i = 0; i < n; i++) {
+    if (is_cancelled(b->cancel)) { /* not all were counted */
+        return;
+    }
+    for (size_t i = 0; i < n && !build_stops(b, i); i++) {
         scratch[count[key[order[i]]]++] = order[i];
     }
-    memcpy(order, scratch, n * sizeof *order);
+    if (!is_cancelled(b->cancel)) {
+        memcpy(order, scratch, n * sizeof *order);
+    }
 }
 
-static uint32_t *sorted_pairs(const uint32_t *from, const uint32_t *to, size_t n, size_t n_keys)
+static uint32_t *sorted_pairs(const vis_build *b, const uint32_t *from, const uint32_t *to, size_t n)
 {
+    size_t n_keys = b->v->n_items;
     uint32_t *order = mem_alloc_large((n + 1) * sizeof *order);
-    uint32_t *scratch = mem_alloc_large((n + 1) * sizeof *scratch);
-    uint32_t *count = mem_alloc((n_keys + 2) * sizeof *count);
     bool sorted = true;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !build_stops(b, i); i++) {
         order[i] = (uint32_t)i;
         sorted = sorted && (i == 0 || from[i - 1] < from[i] || (from[i - 1] == from[i] && to[i - 1] <= to[i]));
     }
-    if (!sorted) {
-        sort_by_key(order, scratch, n, to, count, n_keys);
-        sort_by_key(order, scratch, n, from, count, n_keys);
+    if (!sorted && !is_cancelled(b->cancel)) {
+        uint32_t *scratch = mem_alloc_large((n + 1) * sizeof *scratch);
+        uint32_t *count = mem_alloc((n_keys + 2) * sizeof *count);
+        visible_sort(b, order, scratch, n, to, count, n_keys);
+        visible_sort(b, order, scratch, n, from, count, n_keys);
+        free(scratch);
+        free(count);
     }
-    free(scratch);
-    free(count);
     return order;
 }
 
@@ -282,11 +287,11 @@ static void join_edges(vis_build *b, const loose *s, const uint32_t *order)
     const graph *g = b->p->g;
     size_t n_bundles = 0;
     size_t counted = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && !build_stops(b, i); i++) {
         n_bundles += i == 0 || s->from[order[i]] != s->from[order[i - 1]] || s->to[order[i]] != s->to[order[i - 1]];
     }
     b->bundles = mem_alloc_large((n_bundles + 1) * sizeof *b->bundles);
-    for (size_t i = 0; i < s->n && ((i & 0xffff) != 0 || !is_cancelled(b->cancel)); i++) {
+    for (size_t i = 0; i < s->n && !build_stops(b, i); i++) {
         uint32_t k = order[i];
         bundle *last = b->n_bundles ? &b->bundles[b->n_bundles - 1] : NULL;
         if (!last || last->from != s->from[k] || last->to != s->to[k]) {
@@ -296,7 +301,7 @@ static void join_edges(vis_build *b, const loose *s, const uint32_t *order)
         }
         join_loose(last, b, s, s->what[k]);
     }
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         counted += b->bundles[i].n_edges - b->bundles[i].n_implied;
     }
     b->v->n_folded = g->n_edges - g->n_implied_edges - counted;
@@ -306,7 +311,7 @@ marey_status build_bundles(vis_build *b)
 {
     loose s = {0};
     bool done = unfolded(b, &s);
-    uint32_t *order = done ? sorted_pairs(s.from, s.to, s.n, b->v->n_items) : NULL;
+    uint32_t *order = done ? sorted_pairs(b, s.from, s.to, s.n) : NULL;
     if (order && !is_cancelled(b->cancel)) {
         join_edges(b, &s, order);
     }
@@ -328,7 +333,7 @@ static void all_segments(vis_build *b, segments *s)
     b->first_segment = mem_alloc_large((b->n_bundles + 1) * sizeof *b->first_segment);
     VEC_RESERVE(s->from, s->cap_from, b->n_bundles + 16);
     VEC_RESERVE(s->to, s->cap_to, b->n_bundles + 16);
-    for (size_t i = 0; i < b->n_bundles && ((i & 0xffff) != 0 || !is_cancelled(b->cancel)); i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         b->first_segment[i] = s->n;
         way_find(&b->w, b->v, b->depth, b->bundles[i].from, b->bundles[i].to);
         uint32_t n = way_length(&b->w);
@@ -344,10 +349,10 @@ static void all_segments(vis_build *b, segments *s)
 }
 
 /* Runs of equal segments become lines, in the order (from, to); line_of: for each place of `order`. */
-static size_t count_lines(const segments *s, const uint32_t *order, uint32_t *line_of)
+static size_t count_lines(const vis_build *b, const segments *s, const uint32_t *order, uint32_t *line_of)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && !build_stops(b, i); i++) {
         bool fresh = i == 0 || s->from[order[i]] != s->from[order[i - 1]] || s->to[order[i]] != s->to[order[i - 1]];
         n += fresh;
         line_of[order[i]] = (uint32_t)(n - 1);
@@ -365,11 +370,14 @@ static void place_lines(vis_build *b, const line_ends *lines, const uint32_t *ru
 {
     visible *v = b->v;
     uint32_t n = 0;
-    for (uint32_t m = 0; m < v->n_items; m++) {
+    for (uint32_t m = 0; m < v->n_items && !build_stops(b, m); m++) {
         const visible_item *it = &v->items[m];
         b->line_first[m] = n;
         for (uint32_t c = 0; c <= it->n_children && it->n_children > 0; c++) {
             uint32_t from = c == 0 ? m : it->first_child + c - 1;
+            if (build_stops(b, c + 1U)) {
+                return;
+            }
             for (uint32_t k = run[from]; k < run[from + 1]; k++) {
                 bool inwards = lines[k].to != 0 && v->items[lines[k].to].parent == from;
                 if (inwards == (c == 0)) {
@@ -385,7 +393,7 @@ static void place_lines(vis_build *b, const line_ends *lines, const uint32_t *ru
 
 static void sum_lines(vis_build *b)
 {
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         const bundle *u = &b->bundles[i];
         for (uint64_t k = b->first_segment[i]; k < b->first_segment[i + 1]; k++) {
             visible_line *l = &b->v->lines[b->segment_line[k]];
@@ -400,16 +408,19 @@ static void sum_lines(vis_build *b)
 static void join_segments(vis_build *b, segments *s, uint32_t *order)
 {
     b->segment_line = mem_alloc_large((s->n + 1) * sizeof *b->segment_line);
-    size_t n = count_lines(s, order, b->segment_line);
+    size_t n = count_lines(b, s, order, b->segment_line);
+    if (is_cancelled(b->cancel)) { /* not all were counted */
+        return;
+    }
     line_ends *lines = mem_alloc_large((n + 1) * sizeof *lines);
     uint32_t *run = mem_calloc(b->v->n_items + 2, sizeof *run);
-    for (size_t i = s->n; i-- > 0;) {
+    for (size_t i = s->n; i-- > 0 && !build_stops(b, i);) {
         lines[b->segment_line[order[i]]] = (line_ends){s->from[order[i]], s->to[order[i]]};
     }
     free(s->from);
     free(s->to);
     s->from = s->to = NULL;
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && !is_cancelled(b->cancel); k++) {
         run[lines[k].from + 1]++;
     }
     for (size_t i = 0; i < b->v->n_items; i++) {
@@ -421,7 +432,7 @@ static void join_segments(vis_build *b, segments *s, uint32_t *order)
     if (!is_cancelled(b->cancel)) {
         place_lines(b, lines, run, place);
     }
-    for (size_t i = 0; i < s->n && !is_cancelled(b->cancel); i++) {
+    for (size_t i = 0; i < s->n && !build_stops(b, i); i++) {
         b->segment_line[i] = place[b->segment_line[i]];
     }
     if (!is_cancelled(b->cancel)) {
@@ -435,7 +446,7 @@ marey_status build_lines(vis_build *b)
 {
     segments s = {0};
     all_segments(b, &s);
-    uint32_t *order = is_cancelled(b->cancel) ? NULL : sorted_pairs(s.from, s.to, s.n, b->v->n_items);
+    uint32_t *order = is_cancelled(b->cancel) ? NULL : sorted_pairs(b, s.from, s.to, s.n);
     if (order && !is_cancelled(b->cancel)) {
         join_segments(b, &s, order);
     }

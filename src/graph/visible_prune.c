@@ -50,7 +50,7 @@ static void count_degrees(pruner *r)
 {
     memset(r->in, 0, (r->n + 2U) * sizeof *r->in);
     memset(r->out, 0, (r->n + 2U) * sizeof *r->out);
-    for (uint32_t l = r->lo; l < r->hi; l++) {
+    for (uint32_t l = r->lo; l < r->hi && !build_stops(r->b, l); l++) {
         const visible_line *x = &r->b->v->lines[l];
         if ((x->flags & LINE_DATA) && r->live[l] > 0) {
             r->out[local_from(r, x)]++;
@@ -74,7 +74,7 @@ static void find_layers(pruner *r)
         }
         r->first[c] = l;
     }
-    for (l = r->first[0]; l < r->hi; l++) {
+    for (l = r->first[0]; l < r->hi && !build_stops(r->b, l); l++) {
         if (!(lines[l].flags & LINE_BACK) && lines[l].to != r->m) {
             need[local_to(r, &lines[l])]++;
         }
@@ -88,7 +88,7 @@ static void find_layers(pruner *r)
     }
     n_sources = n;
     uint32_t last = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !is_cancelled(r->b->cancel); i++) {
         uint32_t c = r->queue[i];
         last = r->layer[c] > last ? r->layer[c] : last;
         for (l = r->first[c]; l < r->first[c + 1]; l++) {
@@ -101,7 +101,7 @@ static void find_layers(pruner *r)
             }
         }
     }
-    for (uint32_t i = 0; i < n_sources; i++) {
+    for (uint32_t i = 0; i < n_sources && !build_stops(r->b, i); i++) {
         uint32_t c = r->queue[i];
         uint32_t nearest = GRAPH_NONE;
         for (l = r->first[c]; l < r->first[c + 1]; l++) {
@@ -194,7 +194,7 @@ static void keep_forest(pruner *r, size_t n_candidates)
     for (uint32_t c = 0; c < r->n + 2; c++) {
         r->top[c] = c;
     }
-    for (uint32_t l = r->lo; l < r->hi; l++) {
+    for (uint32_t l = r->lo; l < r->hi && !build_stops(r->b, l); l++) {
         if (!r->cut[l] && r->live[l] > 0) {
             (void)join(r, &lines[l]);
         }
@@ -215,10 +215,13 @@ static void prune_module(pruner *r, bool structure)
     for (uint32_t c = 0; c < r->n + 2 && !busy; c++) {
         busy = r->in[c] > FAN_SMALL || r->out[c] > FAN_SMALL;
     }
-    if (!busy && !structure) {
+    if ((!busy && !structure) || is_cancelled(r->b->cancel)) {
         return;
     }
     find_layers(r);
+    if (is_cancelled(r->b->cancel)) {
+        return;
+    }
     uint32_t in_limit = threshold(r, r->in, 1);
     uint32_t out_limit = threshold(r, r->out, 4);
     size_t n = 0;
@@ -237,52 +240,64 @@ static void prune_module(pruner *r, bool structure)
 
 /* A tensor on its way through a port of a top-level module: the far end, and the line that it takes inside. */
 typedef struct passage {
-    uint32_t module, far, line;
+    uint32_t port, far, line; /* port: twice the module, and one more where it goes out */
     uint64_t bytes;
-    bool out;
 } passage;
-
-static int compare_passages(const void *a, const void *b)
-{
-    const passage *x = a;
-    const passage *y = b;
-    if (x->module != y->module) {
-        return x->module < y->module ? -1 : 1;
-    }
-    if (x->out != y->out) {
-        return x->out ? 1 : -1;
-    }
-    if (x->far != y->far) {
-        return x->far < y->far ? -1 : 1;
-    }
-    return (x->line > y->line) - (x->line < y->line);
-}
 
 static bool same_tensor(const passage *a, const passage *b)
 {
-    return a->module == b->module && a->out == b->out && a->far == b->far;
+    return a->port == b->port && a->far == b->far;
 }
 
-static passage *all_passages(const vis_build *b, size_t *n)
+static passage *find_passages(const vis_build *b, size_t *n)
 {
     passage *all = NULL;
     size_t cap = 0;
     const visible_item *items = b->v->items;
     *n = 0;
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         const bundle *u = &b->bundles[i];
         for (uint64_t k = b->first_segment[i]; k < b->first_segment[i + 1]; k++) {
             uint32_t l = b->segment_line[k];
             const visible_line *x = &b->v->lines[l];
             bool out = x->to == x->module;
             if (x->module != 0 && items[x->module].parent == 0 && (out || x->from == x->module)) {
-                VEC_PUSH(all, *n, cap, ((passage){x->module, out ? u->to : u->from, l, u->bytes, out}));
+                VEC_PUSH(all, *n, cap, ((passage){2 * x->module + out, out ? u->to : u->from, l, u->bytes}));
             }
         }
     }
-    if (*n > 1) {
-        qsort(all, *n, sizeof *all, compare_passages);
+    return all;
+}
+
+/* By port, then far end, then line. */
+static passage *all_passages(const vis_build *b, size_t *n)
+{
+    passage *found = find_passages(b, n);
+    size_t keys[3] = {b->v->n_lines, b->v->n_items, 2 * b->v->n_items};
+    size_t most = keys[0] > keys[2] ? keys[0] : keys[2];
+    uint32_t *order = mem_alloc((*n + 1) * sizeof *order);
+    uint32_t *scratch = mem_alloc((*n + 1) * sizeof *scratch);
+    uint32_t *key = mem_alloc((*n + 1) * sizeof *key);
+    uint32_t *count = mem_alloc((most + 2) * sizeof *count);
+    for (size_t i = 0; i < *n; i++) {
+        order[i] = (uint32_t)i;
     }
+    for (int pass = 0; pass < 3 && *n > 1 && !is_cancelled(b->cancel); pass++) {
+        for (size_t i = 0; i < *n; i++) {
+            key[i] = pass == 0 ? found[i].line : pass == 1 ? found[i].far : found[i].port;
+        }
+        visible_sort(b, order, scratch, *n, key, count, keys[pass]);
+    }
+    passage *all = mem_alloc((*n + 1) * sizeof *all);
+    for (size_t i = 0; i < *n && !build_stops(b, i); i++) {
+        all[i] = found[order[i]];
+    }
+    *n = is_cancelled(b->cancel) ? 0 : *n;
+    free(found);
+    free(order);
+    free(scratch);
+    free(key);
+    free(count);
     return all;
 }
 
@@ -295,11 +310,11 @@ static void keep_companions(pruner *r)
     uint32_t lines = (uint32_t)r->b->v->n_lines;
     uint32_t *heaviest = mem_alloc((lines + 1U) * sizeof *heaviest); /* passage of each line */
     memset(heaviest, 0xff, lines * sizeof *heaviest);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !build_stops(r->b, i); i++) {
         uint32_t *h = &heaviest[all[i].line];
         *h = *h == GRAPH_NONE || all[i].bytes > all[*h].bytes ? i : *h;
     }
-    for (size_t i = 0, end = 0; i < n; i = end) {
+    for (size_t i = 0, end = 0; i < n && !is_cancelled(r->b->cancel); i = end) {
         bool main_chain = false;
         for (end = i; end < n && same_tensor(&all[i], &all[end]); end++) {
             main_chain = main_chain || (!r->cut[all[end].line] && heaviest[all[end].line] == end);
@@ -308,7 +323,7 @@ static void keep_companions(pruner *r)
             heaviest[all[k].line] = GRAPH_NONE; /* kept once all groups have been judged */
         }
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !build_stops(r->b, i); i++) {
         r->cut[all[i].line] = r->cut[all[i].line] && heaviest[all[i].line] != GRAPH_NONE;
     }
     free(heaviest);
@@ -322,13 +337,13 @@ static void index_bundles(pruner *r)
     r->line_bundles = mem_calloc(b->v->n_lines + 2, sizeof *r->line_bundles);
     r->bundle_of = mem_alloc((n + 1) * sizeof *r->bundle_of);
     uint64_t *next = r->line_bundles + 1; /* ends up one place further on */
-    for (uint64_t k = 0; k < n; k++) {
+    for (uint64_t k = 0; k < n && !build_stops(b, k); k++) {
         next[b->segment_line[k] + 1]++;
     }
     for (size_t l = 0; l < b->v->n_lines; l++) {
         next[l + 1] += next[l];
     }
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         for (uint64_t k = b->first_segment[i]; k < b->first_segment[i + 1]; k++) {
             r->bundle_of[next[b->segment_line[k]]++] = (uint32_t)i;
         }
@@ -368,6 +383,9 @@ static void apply_cuts(pruner *r, uint32_t line_lo, uint32_t line_hi)
         if (!r->line_bundles) {
             index_bundles(r);
         }
+        if (is_cancelled(r->b->cancel)) {
+            return;
+        }
         for (uint64_t k = r->line_bundles[l]; k < r->line_bundles[l + 1]; k++) {
             uint32_t i = r->bundle_of[k];
             cut_bundle(r, &r->b->bundles[i], r->b->segment_line + r->b->first_segment[i], l);
@@ -395,11 +413,11 @@ static marey_status prune_all(pruner *r)
             keep_companions(r);
             apply_cuts(r, r->b->line_first[1], r->hi);
         }
-        if ((m & 0xfff) == 0 && is_cancelled(r->b->cancel)) {
+        if ((m & 0x3ff) == 0 && is_cancelled(r->b->cancel)) {
             return MAREY_CANCELLED;
         }
     }
-    return MAREY_OK;
+    return is_cancelled(r->b->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }
 
 marey_status build_cuts(vis_build *b)
@@ -421,7 +439,7 @@ marey_status build_cuts(vis_build *b)
                 .first = mem_alloc(n * sizeof(uint32_t)),
                 .cut = mem_calloc(b->v->n_lines + 1, sizeof(bool)),
                 .live = mem_calloc(b->v->n_lines + 1, sizeof(uint32_t))};
-    for (uint64_t k = 0; k < b->first_segment[b->n_bundles]; k++) {
+    for (uint64_t k = 0; k < b->first_segment[b->n_bundles] && !build_stops(b, k); k++) {
         r.live[b->segment_line[k]]++;
     }
     marey_status status = prune_all(&r);

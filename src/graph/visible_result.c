@@ -9,12 +9,12 @@
 static void sum_kept(vis_build *b)
 {
     visible *v = b->v;
-    for (size_t l = 0; l < v->n_lines; l++) {
+    for (size_t l = 0; l < v->n_lines && !build_stops(b, l); l++) {
         v->lines[l].n_edges = 0;
         v->lines[l].bytes = 0;
         v->lines[l].flags = (uint8_t)((v->lines[l].flags & LINE_BACK) | LINE_REVEALED);
     }
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         const bundle *u = &b->bundles[i];
         uint32_t n = (uint32_t)(b->first_segment[i + 1] - b->first_segment[i]);
         uint32_t lo = u->revealed ? 0 : u->lo;
@@ -41,24 +41,42 @@ static void push_stub(visible *v, size_t *cap, const bundle *u, bool is_input)
     VEC_PUSH(v->stubs, v->n_stubs, *cap, s);
 }
 
-static int compare_stubs(const void *a, const void *b)
+/* By item, then outputs before inputs, then peer. */
+static void sort_stubs(const vis_build *b)
 {
-    const visible_stub *x = a;
-    const visible_stub *y = b;
-    if (x->item != y->item) {
-        return x->item < y->item ? -1 : 1;
+    visible *v = b->v;
+    size_t n = v->n_stubs;
+    size_t most = 2 * v->n_items > b->p->n_elements ? 2 * v->n_items : b->p->n_elements;
+    uint32_t *order = mem_alloc((n + 1) * sizeof *order);
+    uint32_t *scratch = mem_alloc((n + 1) * sizeof *scratch);
+    uint32_t *key = mem_alloc((n + 1) * sizeof *key);
+    uint32_t *count = mem_alloc((most + 2) * sizeof *count);
+    for (size_t i = 0; i < n; i++) {
+        order[i] = (uint32_t)i;
+        key[i] = v->stubs[i].peer;
     }
-    if (x->is_input != y->is_input) {
-        return x->is_input ? 1 : -1;
+    visible_sort(b, order, scratch, n, key, count, b->p->n_elements);
+    for (size_t i = 0; i < n; i++) {
+        key[i] = 2 * v->stubs[i].item + v->stubs[i].is_input;
     }
-    return (x->peer > y->peer) - (x->peer < y->peer);
+    visible_sort(b, order, scratch, n, key, count, 2 * v->n_items);
+    visible_stub *sorted = mem_alloc((n + 1) * sizeof *sorted);
+    for (size_t i = 0; i < n && !build_stops(b, i); i++) {
+        sorted[i] = v->stubs[order[i]];
+    }
+    free(v->stubs);
+    v->stubs = sorted;
+    free(order);
+    free(scratch);
+    free(key);
+    free(count);
 }
 
 static void account(vis_build *b)
 {
     visible *v = b->v;
     size_t cap = 0;
-    for (size_t i = 0; i < b->n_bundles; i++) {
+    for (size_t i = 0; i < b->n_bundles && !build_stops(b, i); i++) {
         const bundle *u = &b->bundles[i];
         size_t counted = u->n_edges - u->n_implied;
         bool up = u->cut_across || u->lo > 0;
@@ -79,8 +97,8 @@ static void account(vis_build *b)
         }
         *(alone ? &v->n_drawn : &v->n_bundled) += counted;
     }
-    if (v->n_stubs > 1) {
-        qsort(v->stubs, v->n_stubs, sizeof *v->stubs, compare_stubs);
+    if (v->n_stubs > 1 && !is_cancelled(b->cancel)) {
+        sort_stubs(b);
     }
 }
 
@@ -96,7 +114,7 @@ marey_status build_result(vis_build *b)
         return MAREY_CANCELLED;
     }
     size_t n = 0;
-    for (size_t l = 0; l < v->n_lines; l++) {
+    for (size_t l = 0; l < v->n_lines && !build_stops(b, l); l++) {
         visible_line *x = &v->lines[l];
         if (x->n_edges == 0) {
             continue;
@@ -106,6 +124,9 @@ marey_status build_result(vis_build *b)
         x->flags = (uint8_t)flags;
         v->n_back += (flags & LINE_BACK) != 0;
         v->lines[n++] = *x;
+    }
+    if (is_cancelled(b->cancel)) {
+        return MAREY_CANCELLED;
     }
     v->n_lines = n;
     v->lines = mem_realloc_array(v->lines, n + 1, sizeof *v->lines);
