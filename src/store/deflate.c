@@ -13,7 +13,8 @@
 
 enum {
     HASH_BITS = 13,
-    MIN_MATCH = 4,
+    MIN_RUN = 4,
+    KEY_BYTES = 6, /* of a repetition that is no run; at most 7 */
     MAX_MATCH = 258,
     WINDOW = 32768,
     BLOCK_TOKENS = 32768, /* literals and matches that share a pair of codes */
@@ -24,7 +25,7 @@ enum {
     MAX_BITS = 15,
     MAX_CODELEN_BITS = 7,
     END_OF_BLOCK = 256,
-    SKIP_SHIFT = 5 /* after this many misses, as a power of two, the search steps by one byte more */
+    SKIP_SHIFT = 4 /* after this many misses, as a power of two, the search steps by one byte more */
 };
 
 typedef struct codes {
@@ -53,6 +54,7 @@ struct deflater {
     uint32_t litlen_freq[N_LITLEN];
     uint32_t dist_freq[N_DIST];
     codes litlen, dist;
+    uint8_t length_symbol[MAX_MATCH + 1]; /* length 3..258 -> symbol - 257 */
     bit_writer out;
     bool is_full;
 };
@@ -311,14 +313,11 @@ typedef struct match_bits {
     unsigned n;
 } match_bits;
 
-static inline match_bits bits_of(const deflater *d, unsigned length, unsigned dist)
+static inline match_bits bits_of(const deflater *d, const uint32_t *length_code, unsigned length, unsigned dist)
 {
-    unsigned l = length_symbol(length);
     unsigned s = dist_symbol(dist);
     unsigned dist_extra = s < 4 ? 0 : s / 2 - 1;
-    match_bits m = {d->litlen.code[257 + l], d->litlen.bits[257 + l]};
-    m.v |= (uint64_t)(length - LENGTH_BASE[l]) << m.n;
-    m.n += LENGTH_EXTRA[l];
+    match_bits m = {length_code[length] & 0xffffff, length_code[length] >> 24};
     m.v |= (uint64_t)d->dist.code[s] << m.n;
     m.n += d->dist.bits[s];
     m.v |= (uint64_t)((dist - 1) & ((1U << dist_extra) - 1)) << m.n;
@@ -334,20 +333,21 @@ static inline uint32_t whole_matches(uint32_t length)
 
 enum { REST_SPLIT = MAX_MATCH - 3 }; /* where the rest is too long for one match */
 
-static void put_repetition(const deflater *d, bit_writer *w, uint32_t length, uint32_t dist)
+static void put_repetition(const deflater *d, const uint32_t *length_code, bit_writer *w, uint32_t length,
+                           uint32_t dist)
 {
     uint32_t whole = whole_matches(length);
-    match_bits m = bits_of(d, MAX_MATCH, dist);
+    match_bits m = bits_of(d, length_code, MAX_MATCH, dist);
     for (uint32_t i = 0; i < whole; i++) {
         put_bits(w, m.v, m.n);
     }
     length -= whole * MAX_MATCH;
     if (length > MAX_MATCH) {
-        m = bits_of(d, REST_SPLIT, dist);
+        m = bits_of(d, length_code, REST_SPLIT, dist);
         put_bits(w, m.v, m.n);
         length -= REST_SPLIT;
     }
-    m = bits_of(d, length, dist);
+    m = bits_of(d, length_code, length, dist);
     put_bits(w, m.v, m.n);
 }
 
@@ -373,15 +373,21 @@ static void put_sequences(deflater *d)
     for (unsigned i = 0; i < END_OF_BLOCK; i++) {
         code[i] = d->litlen.code[i] | (uint32_t)d->litlen.bits[i] << 16;
     }
+    uint32_t length_code[MAX_MATCH + 1]; /* with the extra bits of lengths, and the length of both above bit 24 */
+    for (unsigned length = 3; length <= MAX_MATCH; length++) {
+        unsigned l = d->length_symbol[length];
+        unsigned n = d->litlen.bits[257 + l];
+        length_code[length] = d->litlen.code[257 + l] | (length - LENGTH_BASE[l]) << n | (n + LENGTH_EXTRA[l]) << 24;
+    }
     bit_writer w = d->out; /* in registers: what it writes could be anything */
     const uint8_t *p = d->block;
     for (const sequence *s = d->sequences, *end = s + d->n_sequences; s < end; s++) {
         put_literals(&w, code, p, s->n_literals);
         p += s->n_literals + s->length;
         if (s->length > MAX_MATCH) {
-            put_repetition(d, &w, s->length, s->dist);
+            put_repetition(d, length_code, &w, s->length, s->dist);
         } else if (s->length > 0) {
-            match_bits m = bits_of(d, s->length, s->dist);
+            match_bits m = bits_of(d, length_code, s->length, s->dist);
             put_bits(&w, m.v, m.n);
         }
     }
@@ -412,12 +418,12 @@ static void count_symbols(deflater *d)
         uint32_t rest = s->length - whole * MAX_MATCH;
         uint32_t *dist_freq = &d->dist_freq[dist_symbol(s->dist)];
         if (rest > MAX_MATCH) {
-            d->litlen_freq[257 + length_symbol(REST_SPLIT)]++;
+            d->litlen_freq[257 + d->length_symbol[REST_SPLIT]]++;
             (*dist_freq)++;
             rest -= REST_SPLIT;
         }
-        d->litlen_freq[257 + length_symbol(MAX_MATCH)] += whole;
-        d->litlen_freq[257 + length_symbol(rest)]++;
+        d->litlen_freq[257 + d->length_symbol[MAX_MATCH]] += whole;
+        d->litlen_freq[257 + d->length_symbol[rest]]++;
         *dist_freq += whole + 1;
     }
     for (unsigned i = 0; i < END_OF_BLOCK; i++) {
@@ -457,13 +463,6 @@ static void end_block(deflater *d, const uint8_t *next, bool is_last)
 }
 
 /* ------------------------------------------------------------------ matches */
-
-static inline uint32_t load4(const uint8_t *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
 
 static inline uint64_t load8(const uint8_t *p)
 {
@@ -520,9 +519,15 @@ static inline void add_sequence(deflater *d, size_t n_literals, size_t length, s
     }
 }
 
-static inline uint32_t hash_of(uint32_t v)
+/* Of the first KEY_BYTES: what repeats less is cheaper said byte by byte, and much sooner. */
+static inline uint32_t hash_of(uint64_t v)
 {
-    return v * 2654435761U >> (32 - HASH_BITS);
+    return (uint32_t)((v << (64 - 8 * KEY_BYTES)) * UINT64_C(0x9e3779b185ebca87) >> (64 - HASH_BITS));
+}
+
+static inline bool has_same_key(uint64_t a, uint64_t b)
+{
+    return (a ^ b) << (64 - 8 * KEY_BYTES) == 0;
 }
 
 /* Every byte that isn't part of a repetition is in front of one, from `first` on. */
@@ -533,16 +538,16 @@ static void find_matches(deflater *d, const uint8_t *in, size_t n)
     size_t misses = 0;
     while (i + 8 <= n) {
         uint64_t here = load8(in + i - 1); /* with the byte in front */
-        uint32_t v = (uint32_t)(here >> 8);
+        uint64_t v = here >> 8;
         size_t dist = 1;
         size_t end;
-        if (v == (uint32_t)here) { /* a run of one byte is the cheapest to say */
-            end = (size_t)(run_end(in + i + MIN_MATCH, in + n) - in);
+        if ((uint32_t)v == (uint32_t)here) { /* a run of one byte is the cheapest to say */
+            end = (size_t)(run_end(in + i + MIN_RUN, in + n) - in);
         } else {
             uint32_t *head = &d->heads[hash_of(v)];
             dist = d->base + (uint32_t)i - *head;
             *head = d->base + (uint32_t)i;
-            if (dist > i || dist > WINDOW || load4(in + i - dist) != v) {
+            if (dist > i || dist > WINDOW || !has_same_key(load8(in + i - dist), v)) {
                 i += 1 + (misses++ >> SKIP_SHIFT);
                 if (i - first >= BLOCK_TOKENS) {
                     i = i < n ? i : n;
@@ -551,7 +556,7 @@ static void find_matches(deflater *d, const uint8_t *in, size_t n)
                 }
                 continue;
             }
-            end = i + MIN_MATCH + equal_bytes(in + i - dist + MIN_MATCH, in + i + MIN_MATCH, in + n);
+            end = i + KEY_BYTES + equal_bytes(in + i - dist + KEY_BYTES, in + i + KEY_BYTES, in + n);
         }
         while (i > first && i > dist && in[i - 1] == in[i - 1 - dist]) { /* what the search stepped over */
             i--;
@@ -569,7 +574,11 @@ static void find_matches(deflater *d, const uint8_t *in, size_t n)
 
 deflater *deflater_create(void)
 {
-    return mem_calloc(1, sizeof(deflater));
+    deflater *d = mem_calloc(1, sizeof *d);
+    for (unsigned length = 3; length <= MAX_MATCH; length++) {
+        d->length_symbol[length] = (uint8_t)length_symbol(length);
+    }
+    return d;
 }
 
 void deflater_destroy(deflater **d)
