@@ -155,7 +155,8 @@ static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
     e.kind = s->threads[e.thread].is_async ? KIND_ASYNC : (trace_kind)e.name->kind;
     row->klass = e.name->klass;
     settle_end(a, &e);
-    marey_status status = contexts_advance(a, e.start_ns);
+    bool has_contexts = a->contexts.has_next || a->contexts.n_due > 0;
+    marey_status status = has_contexts ? contexts_advance(a, e.start_ns) : MAREY_OK;
     if (!place(a, &e)) {
         row->link = 0;
         return status;
@@ -166,13 +167,13 @@ static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
     } else if (e.name->mark != MARK_NONE) {
         context_enter(a, &e);
     }
-    if (!kind_is_device(e.kind)) {
+    if (has_contexts && !kind_is_device(e.kind)) {
         contexts_leave_queue(a, &e);
     }
-    if (status == MAREY_OK) {
+    if (status == MAREY_OK && a->threads[e.thread].flows.next_ns <= e.end_ns) {
         status = flows_meet(a, &e);
     }
-    uint8_t launched = launch_meet(a, &e);
+    uint8_t launched = row->link != 0 ? launch_meet(a, &e) : 0;
     collectives_meet(a, &e);
     row->link = e.tag;
     row->instance = occurrence(a, &e);
@@ -192,6 +193,7 @@ static void prepare(annotation *a)
     a->ranks = mem_calloc(s->n_ranks ? s->n_ranks : 1, sizeof *a->ranks);
     for (size_t i = 0; i < s->n_threads; i++) {
         a->threads[i].rank = s->n_ranks > 1 ? s->threads[i].pid_id : 0;
+        a->threads[i].flows.next_ns = INT64_MAX;
     }
     for (size_t i = 0; i < s->n_ranks; i++) {
         a->ranks[i].run.klass = CLASS_COUNT;

@@ -27,6 +27,7 @@ typedef struct flow_cursor {
     sort_record *buffer;
     size_t i, n;
     uint64_t at, left; /* what is still in the scratch file */
+    int64_t next_ns;   /* an event that ends before it has nothing to do with flows; INT64_MAX: there are no more */
 } flow_cursor;
 
 typedef struct thread_state {
@@ -129,7 +130,7 @@ marey_status derived_flush(run_set *set, derived_rows *to, diag *d);
 
 /* contexts.c */
 marey_status contexts_prepare(annotation *a);
-/** Before an event that starts at `now_ns` is looked at. */
+/** Before an event that starts at `now_ns` is looked at, where any flow carries contexts. */
 marey_status contexts_advance(annotation *a, int64_t now_ns);
 /** The context of a device's event: of its launch, or of the operator that a flow leads back to. */
 uint8_t contexts_of_kernel(annotation *a, annotated *e, uint8_t launched);
@@ -139,10 +140,12 @@ void contexts_release(annotation *a);
 
 /* hooks.c */
 marey_status flows_prepare(annotation *a);
+/** Only where the event's thread has a flow's end by the event's own end (next_ns). */
 marey_status flows_meet(annotation *a, annotated *e);
 marey_status flows_end(annotation *a);
 void collectives_prepare(annotation *a);
 void collectives_meet(annotation *a, annotated *e);
+/** Only for an event with a correlation. */
 uint8_t launch_meet(annotation *a, annotated *e);
 void tag_add(source *s, uint64_t *tag, uint64_t more);
 

@@ -60,7 +60,7 @@ uint8_t launch_meet(annotation *a, annotated *e)
 {
     uint64_t correlation = e->row->link;
     bool launches = e->row->klass == CLASS_RUNTIME;
-    if (correlation == 0 || !(launches || kind_is_device(e->kind))) {
+    if (!launches && !kind_is_device(e->kind)) {
         return 0;
     }
     source *s = a->s;
@@ -190,6 +190,7 @@ static void point_at_records(annotation *a)
             flow_cursor *k = &a->threads[f->records[i].k0].flows;
             k->points = f->records + i;
             k->n = j - i;
+            k->next_ns = INT64_MIN; /* not looked at yet */
         }
         i = j;
     }
@@ -210,6 +211,7 @@ static marey_status write_sorted(annotation *a)
         if (status == MAREY_OK && more) {
             flow_cursor *k = &a->threads[r.k0 < s->n_threads ? r.k0 : 0].flows;
             k->at = k->left++ ? k->at : at + n * sizeof r;
+            k->next_ns = INT64_MIN;
             bounce[n++] = r;
         }
         if (status == MAREY_OK && (n == BOUNCE_RECORDS || !more)) {
@@ -318,7 +320,7 @@ static void forget_marks(thread_state *t, int64_t now_ns)
 marey_status flows_meet(annotation *a, annotated *e)
 {
     thread_state *t = &a->threads[e->thread];
-    if ((t->flows.i == t->flows.n && t->flows.left == 0) || e->row->flags & EVENT_INSTANT) {
+    if (e->row->flags & EVENT_INSTANT) {
         return MAREY_OK;
     }
     bool marked = false;
@@ -326,10 +328,11 @@ marey_status flows_meet(annotation *a, annotated *e)
     for (;;) {
         const sort_record *p;
         status = flow_peek(a, &t->flows, &p);
-        if (status != MAREY_OK || !p || sorter_time(p->k1) > e->end_ns) {
+        int64_t ts = p ? sorter_time(p->k1) : INT64_MAX;
+        t->flows.next_ns = ts;
+        if (status != MAREY_OK || !p || ts > e->end_ns) {
             break;
         }
-        int64_t ts = sorter_time(p->k1);
         bool own = binds_next(p) ? ts <= e->start_ns : ts >= e->start_ns;
         if (own || ts > e->start_ns) { /* in it, or in what it encloses */
             marked = marked || mark_event(a, e, t);

@@ -37,6 +37,7 @@ typedef struct group_track {
     uint32_t track;         /* in the model; NO_ID until its first event */
     uint32_t n;             /* events pending */
     uint32_t at;            /* where the next one of them goes in the block */
+    uint32_t newest;        /* of the pending ones */
     uint32_t carry;         /* its open entry in the carry list, or NO_ID */
     int64_t pending_end_ns; /* end of the last event, pending ones included */
     store_carry last;       /* the last event of the blocks so far */
@@ -434,8 +435,20 @@ static void fill_columns(store_group *g, block_job *j)
         if (p->tag != 0 && g->w->options.on_row) {
             g->w->options.on_row(g->w->options.on_row_ctx, p->tag, row);
         }
-        t->last = (store_carry){t->track, p->name, e->start_ns, e->dur_ns, row, p->instance, e->klass, p->flags};
+        t->newest = i;
+    }
+}
+
+/* The last event of each track of the block may reach into later ones. */
+static void keep_last(store_group *g, uint32_t block, uint32_t n_tracks)
+{
+    for (uint32_t i = 0; i < n_tracks; i++) {
+        group_track *t = &g->tracks[g->present[i]];
+        const pending *p = &g->events[t->newest];
+        uint64_t row = (uint64_t)block * BLOCK_EVENTS + t->at - 1;
+        t->last = (store_carry){t->track, p->name, p->e.start_ns, p->e.dur_ns, row, p->instance, p->e.klass, p->flags};
         t->carry = NO_ID;
+        t->n = 0;
     }
 }
 
@@ -482,9 +495,7 @@ static marey_status flush(store_group *g, int64_t next_ns)
     uint32_t block = new_block(g, g->t0_ns, t1, n_tracks);
     block_job *j = make_job(g, block);
     fill_columns(g, j);
-    for (uint32_t i = 0; i < n_tracks; i++) {
-        g->tracks[g->present[i]].n = 0;
-    }
+    keep_last(g, block, n_tracks);
     g->t0_ns = next_t0;
     marey_status status = feed_pyramid(g);
     g->n = 0;
