@@ -28,8 +28,21 @@ typedef struct rows {
     size_t n, cap;
     diag diag;
     trace_builder b;
+    arg_shapes shapes; /* where the builder has a taker */
     marey_status status;
 } rows;
+
+static inline char *rows_args(const rows *r, const char *args, size_t n)
+{
+    if (!r->b.taker || n == 0) {
+        return mem_strndup(args, n);
+    }
+    strbuf text = {0};
+    arg_record_decode(&r->shapes, args, n, &text);
+    char *copy = mem_strndup(strbuf_str(&text), text.n);
+    strbuf_deinit(&text);
+    return copy;
+}
 
 static inline marey_status rows_flush(void *ctx, trace_chunk *c)
 {
@@ -37,7 +50,7 @@ static inline marey_status rows_flush(void *ctx, trace_chunk *c)
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
         row x = {c->start_ns[i], c->dur_ns[i], c->correlation[i], c->external_id[i],
-                 c->thread[i],   c->name[i],   c->flags[i],       mem_strndup(c->args + at, c->args_len[i])};
+                 c->thread[i],   c->name[i],   c->flags[i],       rows_args(r, c->args + at, c->args_len[i])};
         at += c->args_len[i];
         VEC_PUSH(r->items, r->n, r->cap, x);
     }
@@ -54,6 +67,13 @@ static inline void rows_begin(rows *r, const char *name)
     r->b.diag = &r->diag;
     r->b.file = diag_file(&r->diag, name);
     r->b.path = name;
+}
+
+/* Before reading: arguments are taken apart on the way, as a conversion does. */
+static inline void rows_take_args(rows *r)
+{
+    arg_shapes_init(&r->shapes);
+    r->b.taker = arg_taker_create(&r->shapes);
 }
 
 static inline void rows_read(rows *r, const void *data, size_t size, const reader_tuning *tuning)
@@ -74,6 +94,10 @@ static inline void rows_end(rows *r)
         free(r->items[i].args);
     }
     free(r->items);
+    if (r->b.taker) {
+        arg_taker_destroy(&r->b.taker);
+        arg_shapes_deinit(&r->shapes);
+    }
     trace_builder_deinit(&r->b);
     diag_deinit(&r->diag);
     memset(r, 0, sizeof *r);

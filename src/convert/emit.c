@@ -77,6 +77,7 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
                        .flags = row->flags,
                        .rank_row = t->rank_row,
                        .args_len = row->args_len,
+                       .args_taken = true,
                        .tag = row->link};
     if (s->is_moved) { /* both ends by the same map, so that what nested or followed still does */
         out.dur_ns = model_time(s, row->start_ns + row->dur_ns) - out.start_ns;

@@ -615,6 +615,7 @@ marey_status source_load(source *s)
     b->diag = &s->diag;
     b->file = s->file;
     b->path = s->in->path;
+    b->taker = arg_taker_create(store_writer_shapes(s->c->writer));
     reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
     progress.one_thread = s->c->jobs <= s->c->n_sources; /* every thread has a file already */
     r->sorter = !progress.one_thread && s->in->bytes >= SORTER_MIN_BYTES ? pool_create(1) : NULL;
@@ -628,6 +629,7 @@ marey_status source_load(source *s)
         status = take_result(r);
     }
     pool_destroy(&r->sorter);
+    arg_taker_destroy(&b->taker);
     trace_builder_deinit(b);
     run_set_seal(&s->events);
     free_pieces(r);

@@ -163,8 +163,16 @@ static size_t next_brace(const jview *v, size_t from)
 static jstep walk_args(jwalk *w, const jview *v, size_t start, size_t *end)
 {
     jevent *e = &w->event;
-    e->args_seen = 0;
     bool boring = args_are_boring(e);
+    e->args_seen = 0;
+    e->args_skipped = boring;
+    size_t known = w->ops.args ? w->ops.args(w->ctx, e, v->text + start, v->n - start) : 0;
+    if (known) {
+        *end = start + known;
+        e->seen |= 1U << JKEY_ARGS;
+        e->field[JKEY_ARGS] = (jspan){v->text + start, (uint32_t)known, JKIND_OBJECT};
+        return JSTEP_DONE;
+    }
     size_t close = next_brace(v, start + 1);
     jstep step = JSTEP_DONE;
     if (close >= v->n) {

@@ -32,6 +32,7 @@ enum {
 typedef struct jevent {
     uint32_t seen;
     uint32_t args_seen;
+    bool args_skipped; /* the event is of a kind whose arguments are not looked into */
     uint64_t offset; /* of the event in the stream */
     jspan field[JKEY_COUNT];
     jspan arg[JARG_COUNT];
@@ -49,6 +50,14 @@ static inline jspan jevent_arg(const jevent *e, jarg arg)
 typedef struct jwalk_ops {
     /** @return not OK to stop the walk */
     marey_status (*event)(void *ctx, const jevent *e);
+    /**
+     * May be NULL. Does the reader know the arguments that `text` begins with, as those of an event that was walked? Of
+     * `e`, what came before them is set. JWALK_PAD_BYTES may be read behind the n bytes. An event may be shown again.
+     *
+     * @return how many bytes they are, and e->arg, e->args_seen as the walk would set them (nothing when args_skipped);
+     *         0: they must be walked
+     */
+    size_t (*args)(void *ctx, jevent *e, const char *text, size_t n);
     /** A top-level key: does the reader want its value? (Small scalars and strings are always given.) */
     bool (*want)(void *ctx, jspan key);
     void (*meta)(void *ctx, jspan key, jspan value);

@@ -132,6 +132,7 @@ static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
         return MAREY_OK;
     }
     marey_status status = trace_builder_event(c->b, in);
+    chrome_args_learn(c, e);
     if (e->args_seen) {
         kineto_collective(c, e);
     }
@@ -485,6 +486,9 @@ static marey_status on_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
     jspan ph = e->field[JKEY_PH];
+    if (c->b->taker && !(e->seen >> JKEY_ARGS & 1)) {
+        arg_taker_forget(c->b->taker);
+    }
     switch (ph.kind == JKIND_STRING && ph.n == 1 ? ph.s[0] : '\0') {
     case 'X':
         return on_complete(c, e);
@@ -557,7 +561,7 @@ void chrome_init(chrome_reader *c, trace_builder *b)
     c->b = b;
     c->ac2g = NO_ID;
     c->pairs = (pairs){.emit = on_pair, .ctx = c, .diag = b->diag, .file = b->file};
-    jwalk_ops ops = {on_event, on_want, on_meta};
+    jwalk_ops ops = {.event = on_event, .args = chrome_args_follow, .want = on_want, .meta = on_meta};
     jwalk_init(&c->walk, &ops, c, b->diag, b->file);
 }
 
@@ -565,7 +569,11 @@ void chrome_deinit(chrome_reader *c)
 {
     pairs_deinit(&c->pairs);
     free(c->processes);
+    free(c->shapes);
+    free(c->shape_args);
     c->processes = NULL;
+    c->shapes = NULL;
+    c->shape_args = NULL;
 }
 
 /* Launch flows that came before the first correlation. */
@@ -610,6 +618,9 @@ static void decode(void *ctx, const char *raw, size_t n, strbuf *out)
 
 marey_status chrome_finish(chrome_reader *c)
 {
+    if (c->b->taker) {
+        arg_taker_forget(c->b->taker);
+    }
     marey_status status = pairs_finish(&c->pairs);
     drop_launch_flows(c);
     name_processes(c);

@@ -27,6 +27,20 @@ typedef struct chrome_process {
     int64_t sort_index;
 } chrome_process;
 
+/* Where in arguments of a known shape a wanted one is: from a byte of one piece to a byte of another, or behind it. */
+typedef struct chrome_arg {
+    uint8_t arg, kind; /* jarg, jkind */
+    uint16_t piece, end_piece;
+    uint32_t from, end;
+} chrome_arg;
+
+/* What is known of a shape of the builder's taker, by its index there. */
+typedef struct chrome_shape {
+    uint32_t first, n; /* of the reader's shape_args */
+    bool is_walked;    /* arguments of that shape were walked: where it ends they do */
+    bool is_known;     /* the wanted ones are known */
+} chrome_shape;
+
 /* Hints at what a file without events is. */
 enum {
     CHROME_HINT_CLOUD_TRACE = 1,
@@ -52,6 +66,10 @@ typedef struct chrome_reader {
     chrome_source sources[CHROME_SOURCE_CACHE];
     chrome_process *processes; /* by pid_id */
     size_t n_processes, cap_processes;
+    chrome_shape *shapes;
+    chrome_arg *shape_args;
+    size_t n_shapes, cap_shapes, n_shape_args, cap_shape_args;
+    bool args_known;       /* those of the event at hand were told by their shape */
     uint64_t n_correlated; /* events with a correlation */
     uint32_t ac2g;         /* string id of that category, NO_ID before it comes */
     unsigned hints;
@@ -69,6 +87,12 @@ marey_status chrome_finish(chrome_reader *c);
 
 /** reader.c: walk one file into a reader that goes on afterwards. Neither judges nor finishes. */
 marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_progress *progress);
+
+/* chrome_args.c */
+/** As jwalk_ops.args wants it. */
+size_t chrome_args_follow(void *ctx, jevent *e, const char *text, size_t n);
+/** After the event was pushed: note where in the shape of its arguments the wanted ones are. */
+void chrome_args_learn(chrome_reader *c, const jevent *e);
 
 /* kineto.c */
 bool kineto_wants(jspan key);

@@ -1,11 +1,9 @@
 /*
- * Arguments: the raw JSON texts of a block's events, as templates and numbers.
+ * Arguments: the texts of a block's events, as templates and numbers.
  *
- * Texts of one kind of event differ in their numbers only. A *template* is the text with each run of digits replaced by
- * one byte: 1 for a number without leading zeros, 2 for one of fixed width (leading zeros, or the rest of a run of more
- * than 18 digits). Templates go to a dictionary of the whole file; a block's stream names the ones that it uses, and
- * per event holds the numbers that differ from those of the event before with the same template. What does not fit (a
- * text that holds bytes 1 or 2, thousands of numbers, a template seen only once) is kept as it is. Decoding gives the
+ * They come as records (trace/arg_shapes.h): a text is its shape and its numbers. The table of shapes goes to the file
+ * as its dictionary of templates; a block's stream names the ones that it uses, and per event holds the numbers that
+ * differ from those of the event before with the same template. What has no shape is kept as it is. Decoding gives the
  * very bytes back.
  *
  * Stream, numbers as LEB128 (seven bits a byte, lowest first):
@@ -18,40 +16,23 @@
 #ifndef MAREY_STORE_ARGS_H
 #define MAREY_STORE_ARGS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "trace/arg_shapes.h"
 
-enum {
-    ARGS_MAX_TEMPLATES = 65536,
-    ARGS_MAX_TEMPLATE_BYTES = 16 << 20,
-    ARGS_MAX_TEMPLATE = 65536,
-    ARGS_MAX_VALUES = 4096
-};
-
-/* The file's dictionary while it is written. Thread: any. */
-typedef struct args_dict {
-    pthread_mutex_t lock;
-    intern templates;
-    size_t n_bytes;
-} args_dict;
-
-void args_dict_init(args_dict *d);
-void args_dict_deinit(args_dict *d);
-
+/* One block after the other. Thread: one at a time. */
 typedef struct args_encoder args_encoder;
 
-args_encoder *args_encoder_create(args_dict *dict);
+args_encoder *args_encoder_create(const arg_shapes *shapes);
 void args_encoder_destroy(args_encoder **e);
 /** Start a block. */
 void args_encoder_begin(args_encoder *e);
-/** The next event; n = 0: it has no arguments. `kind`: any number that texts which look alike share. */
-void args_encoder_add(args_encoder *e, uint32_t kind, const char *text, size_t n);
+/** The next event's record, with ARG_RECORD_PAD_BYTES readable behind it; n = 0: it has no arguments. */
+void args_encoder_add(args_encoder *e, const char *record, size_t n);
 /** Append the block's stream. */
 void args_encoder_end(args_encoder *e, strbuf *out);
 

@@ -116,20 +116,6 @@ static bool open_stream(decoder *d, const args_templates *t, const uint8_t *stre
     return true;
 }
 
-static void put_number(strbuf *out, uint64_t v, uint64_t width)
-{
-    char digits[24];
-    size_t n = 0;
-    do {
-        digits[sizeof digits - ++n] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
-    while (n < width && n < sizeof digits) {
-        digits[sizeof digits - ++n] = '0';
-    }
-    strbuf_add(out, digits + sizeof digits - n, n);
-}
-
 static void put_text(strbuf *out, const used_template *u, const uint64_t *values)
 {
     size_t from = 0;
@@ -140,7 +126,7 @@ static void put_text(strbuf *out, const used_template *u, const uint64_t *values
         }
         strbuf_add(out, u->text + from, i - from);
         uint64_t width = c == 2 ? *values++ : 0;
-        put_number(out, *values++, width);
+        arg_put_number(out, *values++, width);
         from = i + 1;
     }
     strbuf_add(out, u->text + from, u->len - from);

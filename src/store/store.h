@@ -28,6 +28,7 @@
 #include "base/thread.h"
 #include "graph/model.h"
 #include "lod/pyramid.h"
+#include "trace/arg_shapes.h"
 #include "trace/metrics.h"
 #include "trace/model.h"
 
@@ -48,6 +49,7 @@ typedef struct store_event {
     int16_t rank_row;  /* 0..63: counts for this rank of the group; -1: does not */
     const char *args;  /* raw JSON object text or NULL; copied */
     uint32_t args_len;
+    bool args_taken; /* it is a record of the writer's shapes instead (trace/arg_shapes.h) */
     uint64_t tag; /* not 0: on_row is told the event's row */
 } store_event;
 
@@ -66,6 +68,8 @@ typedef struct store_options {
  * writable, or a file at `path` that marey did not write and no `force`), with the reason. Thread: groups may run on
  * several threads. */
 marey_status store_writer_create(store_writer **out, const char *path, const store_options *options, diag *d);
+/** The file's dictionary of arguments: who takes texts apart before gives records. Lives as long as the writer. */
+arg_shapes *store_writer_shapes(store_writer *w);
 /** Discards everything that is not finished. */
 void store_writer_destroy(store_writer **w);
 

@@ -189,7 +189,7 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     (void)pthread_mutex_init(&w->tables, NULL);
     (void)pthread_cond_init(&w->done, NULL);
     diag_init(&w->diag);
-    args_dict_init(&w->dict);
+    arg_shapes_init(&w->shapes);
     (void)intern_put(&w->strings, "", 0);
     if (!hdf_create(&w->file, w->aside)) {
         status = diag_error(d, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(w->file.error));
@@ -198,6 +198,11 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     }
     *out = w;
     return MAREY_OK;
+}
+
+arg_shapes *store_writer_shapes(store_writer *w)
+{
+    return &w->shapes;
 }
 
 /* ------------------------------------------------------------------ destroy */
@@ -242,7 +247,7 @@ void store_writer_destroy(store_writer **ww)
     free(w->longs);
     free(w->links);
     intern_deinit(&w->strings);
-    args_dict_deinit(&w->dict);
+    arg_shapes_deinit(&w->shapes);
     diag_deinit(&w->diag);
     (void)pthread_cond_destroy(&w->done);
     (void)pthread_mutex_destroy(&w->lock);
@@ -483,7 +488,7 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     MAREY_TRY(writer_put_links(w));
     MAREY_TRY(writer_put_model(w, m));
     MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 1));
-    MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->dict.templates, 0));
+    MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, 0));
     MAREY_TRY(out_finish(w, m));
     hdf_close(&w->file);
     if (w->file.error != 0) {

@@ -83,7 +83,7 @@ struct store_writer {
     char *path, *aside;
     store_options options;
     hdf_file file; /* fd -1: none */
-    args_dict dict;
+    arg_shapes shapes; /* the dictionary of arguments */
 
     pthread_mutex_t tables; /* guards these two */
     out_dataset out[SCHEMA_COUNT];

@@ -56,8 +56,9 @@ struct store_group {
     lod_queue queue;
     pending *events; /* BLOCK_EVENTS */
     uint32_t n;
-    text_room args;
+    text_room args; /* records */
     size_t n_args;
+    arg_taker *taker; /* NULL until a text comes that is not taken apart */
     group_track *tracks; /* by track row */
     size_t n_tracks, cap_tracks;
     carry_entry *carries;
@@ -93,11 +94,11 @@ static marey_status write_args(block_job *j, bench *b)
 {
     store_writer *w = j->w;
     if (!b->args) {
-        b->args = args_encoder_create(&w->dict);
+        b->args = args_encoder_create(&w->shapes);
     }
     args_encoder_begin(b->args);
     for (uint32_t i = 0; i < j->n; i++) {
-        args_encoder_add(b->args, j->name[i], j->args.bytes + j->args_at[i], j->args_len[i]);
+        args_encoder_add(b->args, j->args.bytes + j->args_at[i], j->args_len[i]);
     }
     strbuf_clear(&b->stream);
     args_encoder_end(b->args, &b->stream);
@@ -250,6 +251,7 @@ static void group_free(store_group *g)
     (void)pthread_mutex_destroy(&g->queue.lock);
     (void)pthread_cond_destroy(&g->queue.changed);
     free(g->args.bytes);
+    arg_taker_destroy(&g->taker);
     free(g->tracks);
     free(g->carries);
     free(g->present);
@@ -534,18 +536,37 @@ static group_track *track_at(store_group *g, uint32_t row)
     return &g->tracks[row];
 }
 
+/* Room for a record of up to n bytes. */
+static char *args_room(store_group *g, size_t n)
+{
+    if (!g->args.bytes) {
+        g->args = room_take(g->w);
+    }
+    VEC_RESERVE(g->args.bytes, g->args.cap, g->n_args + n + ARG_RECORD_PAD_BYTES);
+    return g->args.bytes + g->n_args;
+}
+
+static size_t put_text(store_group *g, const store_event *e)
+{
+    g->taker = g->taker ? g->taker : arg_taker_create(&g->w->shapes);
+    if (arg_taker_take(g->taker, e->name, e->args, e->args_len)) {
+        return arg_taker_record(g->taker, args_room(g, arg_taker_record_most(g->taker)));
+    }
+    arg_record_text(args_room(g, sizeof(uint32_t) + e->args_len), e->args, e->args_len);
+    return sizeof(uint32_t) + e->args_len;
+}
+
 static void keep_args(store_group *g, const store_event *e, pending *p)
 {
-    p->args_at = g->n_args;
-    p->args_len = e->args ? e->args_len : 0;
-    if (p->args_len > 0) {
-        if (!g->args.bytes) {
-            g->args = room_take(g->w);
-        }
-        VEC_RESERVE(g->args.bytes, g->args.cap, g->n_args + p->args_len);
-        memcpy(g->args.bytes + g->n_args, e->args, p->args_len);
-        g->n_args += p->args_len;
+    size_t n = e->args ? e->args_len : 0;
+    if (n > 0 && e->args_taken) {
+        memcpy(args_room(g, n), e->args, n);
+    } else if (n > 0) {
+        n = put_text(g, e);
     }
+    p->args_at = g->n_args;
+    p->args_len = (uint32_t)n;
+    g->n_args += n;
 }
 
 marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d)

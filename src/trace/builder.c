@@ -246,10 +246,37 @@ static marey_status make_room(trace_builder *b, size_t n_args)
     return status;
 }
 
+/* Room that the event's arguments need in the chunk. *is_taken: the builder's taker has taken them apart. */
+static size_t args_room(trace_builder *b, const trace_event_in *e, bool *is_taken)
+{
+    if (!e->args || e->args_len == 0 || !b->taker) {
+        return e->args ? e->args_len : 0;
+    }
+    *is_taken =
+        arg_taker_followed(b->taker, e->args, e->args_len) || arg_taker_take(b->taker, e->name, e->args, e->args_len);
+    size_t most = *is_taken ? arg_taker_record_most(b->taker) : sizeof(uint32_t) + e->args_len;
+    return most + ARG_RECORD_PAD_BYTES;
+}
+
+/* @return how many bytes they are */
+static size_t put_args(const trace_builder *b, const trace_event_in *e, char *out, bool is_taken)
+{
+    if (is_taken) {
+        return arg_taker_record(b->taker, out);
+    }
+    if (b->taker) {
+        arg_record_text(out, e->args, e->args_len);
+        return sizeof(uint32_t) + e->args_len;
+    }
+    memcpy(out, e->args, e->args_len);
+    return e->args_len;
+}
+
 marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
 {
     trace_chunk *c = &b->chunk;
-    uint32_t n_args = e->args ? e->args_len : 0;
+    bool is_taken = false;
+    size_t n_args = args_room(b, e, &is_taken);
     marey_status status = MAREY_OK;
     if (c->n == TRACE_CHUNK_EVENTS || c->n_args + n_args > c->cap_args || !c->start_ns) {
         status = make_room(b, n_args);
@@ -261,12 +288,10 @@ marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
     c->name[i] = e->name;
     c->correlation[i] = e->correlation;
     c->external_id[i] = e->external_id;
-    c->args_len[i] = n_args;
+    n_args = n_args ? put_args(b, e, c->args + c->n_args, is_taken) : 0;
+    c->args_len[i] = (uint32_t)n_args;
+    c->n_args += n_args;
     c->flags[i] = e->flags;
-    if (n_args) {
-        memcpy(c->args + c->n_args, e->args, n_args);
-        c->n_args += n_args;
-    }
     b->n_events++;
     b->threads[e->thread].n_events++;
     b->names[e->name].n_events++;

@@ -18,13 +18,15 @@
 #include "base/diag.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "trace/arg_shapes.h"
 #include "trace/metrics.h"
 
 enum { TRACE_CHUNK_EVENTS = 16384 }; /* with their arguments they stay in the processor's cache */
 
 #define TIME_MISSING INT64_MIN
 
-/* Columns of a chunk. `args` holds the raw bytes of the events' arguments ("{...}"), back to back in row order. */
+/* Columns of a chunk. `args` holds the events' arguments ("{...}") back to back in row order: the raw text, or its record
+ * where the builder has a taker. */
 typedef struct trace_chunk {
     size_t n;
     int64_t *start_ns;
@@ -135,6 +137,7 @@ typedef struct trace_builder {
     diag *diag;
     uint32_t file;    /* diag_file() id */
     const char *path; /* for messages */
+    arg_taker *taker; /* arguments go into chunks as its records; NULL: as text */
     /* the result, filled while reading */
     trace_facts facts;
     intern strings; /* decoded names, categories, groups: valid UTF-8 after finish */

@@ -349,9 +349,11 @@ static void bench_open(const char *path, diag *d)
 static void bench_args(void)
 {
     enum { N = 32768 };
-    args_dict dict;
-    args_dict_init(&dict);
-    args_encoder *e = args_encoder_create(&dict);
+    arg_shapes shapes;
+    arg_shapes_init(&shapes);
+    arg_taker *taker = arg_taker_create(&shapes);
+    args_encoder *e = args_encoder_create(&shapes);
+    char record[sizeof(uint32_t) + 512 * (1 + sizeof(uint64_t))];
     char *text = mem_alloc((size_t)N * 512);
     uint32_t *len = mem_alloc(N * sizeof *len);
     uint64_t bytes = 0;
@@ -365,7 +367,10 @@ static void bench_args(void)
     for (unsigned round = 0; round < 10; round++) {
         args_encoder_begin(e);
         for (uint32_t i = 0; i < N; i++) {
-            args_encoder_add(e, i % 4, text + (size_t)i * 512, len[i]);
+            if (!arg_taker_take(taker, i % 4, text + (size_t)i * 512, len[i])) {
+                continue;
+            }
+            args_encoder_add(e, record, arg_taker_record(taker, record));
         }
         strbuf_clear(&out);
         args_encoder_end(e, &out);
@@ -377,7 +382,8 @@ static void bench_args(void)
     free(text);
     free(len);
     args_encoder_destroy(&e);
-    args_dict_deinit(&dict);
+    arg_taker_destroy(&taker);
+    arg_shapes_deinit(&shapes);
 }
 
 int main(int argc, char **argv)

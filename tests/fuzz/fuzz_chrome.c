@@ -8,11 +8,25 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Arguments that were taken apart are put together again: what an object begins and ends with must come out. */
+static void check_args(const arg_shapes *shapes, const char *record, size_t n)
+{
+    strbuf text = {0};
+    arg_record_decode(shapes, record, n, &text);
+    if (text.n < 2 || text.s[0] != '{' || text.s[text.n - 1] != '}') {
+        abort();
+    }
+    strbuf_deinit(&text);
+}
+
 static marey_status check_chunk(void *ctx, trace_chunk *c)
 {
-    (void)ctx;
+    const arg_shapes *shapes = ctx;
     size_t n_args = 0;
     for (size_t i = 0; i < c->n; i++) {
+        if (shapes && c->args_len[i] > 0) {
+            check_args(shapes, c->args + n_args, c->args_len[i]);
+        }
         n_args += c->args_len[i];
         if (c->dur_ns[i] < 0 || c->start_ns[i] == TIME_MISSING) {
             abort();
@@ -33,11 +47,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     b.diag = &d;
     b.file = diag_file(&d, "input");
     b.flush = check_chunk;
+    arg_shapes shapes;
+    arg_shapes_init(&shapes);
+    if (size % 4) {
+        b.taker = arg_taker_create(&shapes);
+        b.flush_ctx = &shapes;
+    }
     reader_tuning t = {.window_bytes = 64 + size % 512, .read_bytes = size % 3 ? 1 + size % 200 : 0};
     marey_status status = reader_read_memory(data, size, "input", &b, &t);
     if (status != MAREY_OK && d.n_messages == 0) {
         abort(); /* a failure without a word */
     }
+    arg_taker_destroy(&b.taker);
+    arg_shapes_deinit(&shapes);
     trace_builder_deinit(&b);
     diag_deinit(&d);
     return 0;

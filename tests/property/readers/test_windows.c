@@ -1,6 +1,6 @@
 /*
  * What is read depends on the text alone: not on where the windows are cut, how the bytes arrive, which bitmap variant
- * is used, or which library unpacks it. Checked on the cases of tests/diff, on a generated trace, and on damaged copies
+ * is used, which library unpacks it, or whether arguments are taken apart on the way. Checked on the cases of tests/diff, on a generated trace, and on damaged copies
  * of both; whatever the damage, reading ends without a fault, and says what it lost or gives events.
  */
 #include "cm.h"
@@ -21,7 +21,11 @@ static void read_text(const char *data, size_t n, const reader_tuning *t, strbuf
         memcpy(copy, data, n);
     }
     rows r;
-    rows_read(&r, copy, n, t);
+    rows_begin(&r, "input");
+    if (t) {
+        rows_take_args(&r);
+    }
+    r.status = reader_read_memory(copy, n, "input", &r.b, t);
     strbuf_clear(out);
     rows_text(&r, out);
     bool told = r.n > 0 || r.b.n_samples > 0 || r.b.n_flows > 0 || r.diag.n_messages > 0;
