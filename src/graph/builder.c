@@ -185,6 +185,11 @@ void graph_builder_begin_input(graph_builder *b, uint32_t root, uint32_t file)
     b->file = file;
 }
 
+uint32_t graph_builder_root(const graph_builder *b)
+{
+    return b->root;
+}
+
 uint32_t builder_scope(const graph_builder *b, uint32_t scope)
 {
     return scope > 0 && scope < b->g.n_scopes ? scope : b->root;

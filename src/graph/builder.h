@@ -39,6 +39,8 @@ void graph_builder_destroy(graph_builder **b);
 void graph_builder_facts(graph_builder *b, const char *format, const char *name, const char *producer);
 /** Several inputs in one graph: the root of what follows is this scope, and losses are those of `file`. */
 void graph_builder_begin_input(graph_builder *b, uint32_t root, uint32_t file);
+/** The root as it is now, for inputs that hold several graphs. */
+uint32_t graph_builder_root(const graph_builder *b);
 uint32_t graph_builder_string(graph_builder *b, const char *s, size_t n);
 /** The scope of this name in `parent`, made where it is new. `flags`: GRAPH_SCOPE_*. Invalid UTF-8 is cleaned. */
 uint32_t graph_builder_scope(graph_builder *b, uint32_t parent, const char *name, size_t n, uint8_t flags);

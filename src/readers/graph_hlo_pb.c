@@ -1,11 +1,13 @@
 /*
- * HLO as protocol buffers: an HloProto, a bare HloModuleProto, or a container that holds one of them in field 1
- * (dumps with literals). Ids have 64 bits: the computation's in the high half. Literals are never looked at.
+ * HLO as protocol buffers: an HloProto, a bare HloModuleProto, a container that holds one of them in field 1 (dumps
+ * with literals), or a profile of XLA (XPlane), whose plane "/host:metadata" has the HloProto of every program that
+ * ran, each a module here. Ids have 64 bits: the computation's in the high half. Literals are never looked at.
  *
- * Source: xla/service/hlo.proto and xla/xla_data.proto (field numbers).
+ * Source: xla/service/hlo.proto, xla/xla_data.proto, tsl/profiler/protobuf/xplane.proto (field numbers).
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -622,24 +624,41 @@ static int containers(const graph_input *in)
     return -1;
 }
 
-static int sniff_hlo_pb(const graph_input *in)
+/* XSpace { planes#1 { id#1, name#2 } }: planes are called after what they are of. */
+static bool is_profile(const graph_input *in)
 {
-    return containers(in) >= 0 ? 2 : 0;
+    static const char *const names[] = {"/host:", "/device:", "Task Environment"};
+    pb_reader r;
+    pb_reader plane;
+    pb_field f;
+    pb_open(&r, in->data, in->size);
+    if (!(pb_next(&r, &f) || pb_cut(&r, &f)) || f.number != 1 || f.wire != PB_BYTES) {
+        return false;
+    }
+    pb_enter(&plane, &r, &f);
+    for (int i = 0; i < 2 && pb_next(&plane, &f); i++) {
+        for (size_t k = 0; k < sizeof names / sizeof *names && f.number == 2 && f.wire == PB_BYTES; k++) {
+            size_t n = strlen(names[k]);
+            if (f.size >= n && memcmp(f.data, names[k], n) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
-static marey_status read_hlo_pb(const graph_input *in, graph_builder *b)
+static int sniff_hlo_pb(const graph_input *in)
+{
+    return containers(in) >= 0 || is_profile(in) ? 2 : 0;
+}
+
+/* The module that `r` stands in. */
+static marey_status read_module(const graph_input *in, pb_reader *r, graph_builder *b)
 {
     hlo_module m = {.entry = GRAPH_NONE};
     hlo_pb h = {.in = in, .m = &m, .entry_id = UINT64_MAX};
-    int depth = containers(in);
-    pb_reader r;
-    pb_open(&r, in->data, in->size);
-    for (pb_field f; depth > 0 && pb_next(&r, &f); depth--) {
-        pb_reader outer = r;
-        pb_enter(&r, &outer, &f);
-    }
-    note_broken(&h, &r);
-    take_module(&h, &r);
+    note_broken(&h, r);
+    take_module(&h, r);
     resolve(&h);
     marey_status status = is_cancelled(in->cancel) ? MAREY_CANCELLED : MAREY_OK;
     if (status == MAREY_OK) {
@@ -654,6 +673,120 @@ static marey_status read_hlo_pb(const graph_input *in, graph_builder *b)
     strbuf_deinit(&h.text);
     hlo_module_deinit(&m);
     return status;
+}
+
+/* ---- profiles ---- */
+
+typedef struct profile {
+    const graph_input *in;
+    graph_builder *b;
+    uint32_t root;
+    size_t n_modules;
+} profile;
+
+/* XEventMetadata { name#2, stats#5 { bytes_value#6 } }: the bytes are an HloProto where they look like one. */
+static marey_status read_program(profile *p, const pb_reader *outer, const pb_field *message)
+{
+    pb_reader r;
+    pb_reader stat;
+    pb_field f;
+    pb_field value;
+    gspan name = {"", 0};
+    marey_status status = MAREY_OK;
+    pb_enter(&r, outer, message);
+    while (pb_next(&r, &f) && status == MAREY_OK) {
+        name = f.number == 2 ? text_of(&f) : name;
+        if (f.number != 5 || f.wire != PB_BYTES) {
+            continue;
+        }
+        pb_enter(&stat, &r, &f);
+        while (pb_next(&stat, &value) && status == MAREY_OK) {
+            pb_reader proto;
+            pb_reader module;
+            pb_field inner;
+            if (value.number != 6 || value.wire != PB_BYTES) {
+                continue;
+            }
+            pb_enter(&proto, &stat, &value);
+            if (!pb_next(&proto, &inner) || inner.number != 1 || inner.wire != PB_BYTES ||
+                !is_module(inner.data, inner.data + inner.size)) {
+                continue;
+            }
+            pb_enter(&module, &proto, &inner);
+            uint32_t scope = graph_builder_new_scope(p->b, p->root, name.n ? name.s : "module", name.n ? name.n : 6, 0);
+            graph_builder_begin_input(p->b, scope, p->in->file);
+            status = read_module(p->in, &module, p->b);
+            graph_builder_begin_input(p->b, p->root, p->in->file);
+            p->n_modules++;
+        }
+    }
+    return status;
+}
+
+/* XPlane { event_metadata#4: map of XEventMetadata }. Other planes' metadata are events of the run. */
+static marey_status read_plane(profile *p, const pb_reader *outer, const pb_field *message)
+{
+    static const char wanted[] = "/host:metadata";
+    pb_reader r;
+    pb_reader entry;
+    pb_field f;
+    pb_field value;
+    bool is_metadata = false;
+    marey_status status = MAREY_OK;
+    pb_enter(&r, outer, message);
+    while (pb_next(&r, &f) && !is_metadata) {
+        is_metadata = f.number == 2 && f.wire == PB_BYTES && f.size == sizeof wanted - 1 &&
+                      memcmp(f.data, wanted, sizeof wanted - 1) == 0;
+    }
+    pb_enter(&r, outer, message);
+    while (is_metadata && status == MAREY_OK && pb_next(&r, &f)) {
+        if (f.number == 4 && f.wire == PB_BYTES) {
+            pb_enter(&entry, &r, &f);
+            while (status == MAREY_OK && pb_next(&entry, &value)) {
+                if (value.number == 2 && value.wire == PB_BYTES) {
+                    status = read_program(p, &entry, &value);
+                }
+            }
+        }
+    }
+    return status;
+}
+
+static marey_status read_profile(const graph_input *in, graph_builder *b)
+{
+    profile p = {.in = in, .b = b, .root = graph_builder_root(b)};
+    pb_reader r;
+    pb_field f;
+    marey_status status = MAREY_OK;
+    pb_open(&r, in->data, in->size);
+    while (status == MAREY_OK && pb_next(&r, &f)) {
+        if (f.number == 1 && f.wire == PB_BYTES) {
+            status = read_plane(&p, &r, &f);
+        }
+    }
+    if (r.is_broken) {
+        diag_lose(in->diag, MAREY_LOSS_TRUNCATED, in->file, r.broken_at, 1, NULL);
+    }
+    if (status == MAREY_OK && p.n_modules == 0) {
+        status = diag_error(in->diag, MAREY_UNSUPPORTED, in->path, DIAG_NO_OFFSET,
+                            "This profile of XLA holds no program (HLO): its plane /host:metadata has none.");
+    }
+    return status;
+}
+
+static marey_status read_hlo_pb(const graph_input *in, graph_builder *b)
+{
+    int depth = containers(in);
+    if (depth < 0) {
+        return read_profile(in, b);
+    }
+    pb_reader r;
+    pb_open(&r, in->data, in->size);
+    for (pb_field f; depth > 0 && pb_next(&r, &f); depth--) {
+        pb_reader outer = r;
+        pb_enter(&r, &outer, &f);
+    }
+    return read_module(in, &r, b);
 }
 
 const graph_format GRAPH_HLO_PB = {"hlo", sniff_hlo_pb, read_hlo_pb};

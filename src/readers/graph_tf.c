@@ -245,29 +245,70 @@ static marey_status read_meta(tf_reader *r, const pb_field *meta, bool *found)
     return MAREY_OK;
 }
 
+/* "serve, gpu": the tags of a MetaGraphDef. */
+static void meta_name(const tf_reader *r, const pb_field *meta, strbuf *name)
+{
+    pb_reader at;
+    pb_reader info;
+    pb_field f;
+    pb_field tag;
+    pb_enter(&at, &r->wire, meta);
+    while (pb_next(&at, &f) && f.number == 1) {
+        pb_enter(&info, &at, &f);
+        while (pb_next(&info, &tag)) {
+            tf_span s = tf_text(&tag);
+            if (tag.number == 4 && s.n) {
+                strbuf_puts(name, name->n ? ", " : "");
+                strbuf_add(name, s.s, s.n);
+            }
+        }
+    }
+}
+
+/* One of several graphs, in a module with the name of its tags. */
+static marey_status read_one_of(tf_reader *r, const pb_field *meta, bool *found)
+{
+    uint32_t root = graph_builder_root(r->b);
+    strbuf name = {0};
+    bool has = false;
+    tf_reader own = {.in = r->in, .b = r->b, .wire = r->wire, .has_offsets = r->has_offsets, .is_cut = r->is_cut};
+    meta_name(r, meta, &name);
+    strbuf_puts(&name, name.n ? "" : "graph");
+    graph_builder_begin_input(r->b, graph_builder_new_scope(r->b, root, name.s, name.n, 0), r->in->file);
+    marey_status status = read_meta(&own, meta, &has);
+    graph_builder_begin_input(r->b, root, r->in->file);
+    *found = *found || has;
+    r->is_cut = own.is_cut;
+    tf_deinit(&own);
+    strbuf_deinit(&name);
+    return status;
+}
+
 static marey_status read_saved(tf_reader *r, bool *found)
 {
     pb_reader at = r->wire;
     pb_field f;
     marey_status status = MAREY_OK;
-    uint64_t n_more = 0;
+    uint64_t n = 0;
+    for (bool more = true; more;) {
+        more = pb_next(&at, &f);
+        if (!more && !pb_cut(&at, &f)) {
+            break;
+        }
+        n += f.number == 2 && f.wire == PB_BYTES;
+    }
+    at = r->wire;
     for (bool more = true; more && status == MAREY_OK;) {
         more = pb_next(&at, &f);
         if (!more && !pb_cut(&at, &f)) {
             break;
         }
-        if (f.number == 2 && f.wire == PB_BYTES && !*found) {
-            status = read_meta(r, &f, found);
-        } else if (f.number == 2 && f.wire == PB_BYTES) {
-            n_more++;
+        if (f.number == 2 && f.wire == PB_BYTES) {
+            status = n == 1 ? read_meta(r, &f, found) : read_one_of(r, &f, found);
         }
     }
     if (at.is_broken) {
         tf_broken(r, &at);
-    }
-    if (n_more) {
-        diag_note(r->in->diag, r->in->path, DIAG_NO_OFFSET, "The SavedModel holds %llu graphs; the first one is shown.",
-                  (unsigned long long)n_more + 1);
     }
     return status;
 }

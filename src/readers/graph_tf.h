@@ -80,7 +80,8 @@ typedef struct tf_reader {
     uint64_t n_cloned, cloned_bytes;
     uint64_t *types; /* of the node's outputs, where a list of them is stated */
     size_t n_types, cap_types;
-    bool is_cut; /* the input's end was counted */
+    bool is_cut;       /* the input's end was counted */
+    size_t first_node; /* of this graph: others of the same input may come before it */
 } tf_reader;
 
 /* graph_tf.c */

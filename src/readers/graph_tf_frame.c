@@ -490,30 +490,6 @@ static void take_library(tf_reader *r, const pb_field *library)
     }
 }
 
-/* What nobody calls is not part of the graph; a library without a graph is shown function by function. */
-static void tell_uncalled(tf_reader *r)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->n_functions; i++) {
-        n += !r->called[i];
-    }
-    if (n && r->n_functions && graph_builder_n_nodes(r->b)) {
-        diag_note(r->in->diag, r->in->path, DIAG_NO_OFFSET,
-                  "%zu of %zu functions in the library are called by no node and are not shown.", n, r->n_functions);
-    }
-    for (size_t i = 0; i < r->n_functions && !graph_builder_n_nodes(r->b); i++) {
-        tf_call call = {.is_function = true,
-                        .message = r->functions[i],
-                        .function = (uint32_t)i,
-                        .chain = (uint32_t)r->n_chain,
-                        .node = GRAPH_NONE};
-        const char *name = r->function_names.text[i];
-        VEC_PUSH(r->chain, r->n_chain, r->cap_chain, ((tf_link){.function = (uint32_t)i, .up = GRAPH_NONE}));
-        call.scope = graph_builder_scope(r->b, 0, name, r->function_names.len[i], GRAPH_SCOPE_BODY);
-        VEC_PUSH(r->calls, r->n_calls, r->cap_calls, call);
-    }
-}
-
 static marey_status read_calls(tf_reader *r)
 {
     marey_status status = MAREY_OK;
@@ -531,11 +507,44 @@ static marey_status read_calls(tf_reader *r)
     return status;
 }
 
+/* Functions that nobody calls (gradients, what saves and restores) lie in a module of their own; those of a library
+ * without a graph, at the top. */
+static marey_status read_uncalled(tf_reader *r)
+{
+    marey_status status = MAREY_OK;
+    bool beside = graph_builder_n_nodes(r->b) > r->first_node;
+    uint32_t parent = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_functions && status == MAREY_OK; i++) {
+        if (r->called[i]) {
+            continue;
+        }
+        tf_call call = {.is_function = true,
+                        .message = r->functions[i],
+                        .function = (uint32_t)i,
+                        .chain = (uint32_t)r->n_chain,
+                        .node = GRAPH_NONE};
+        parent = n++ == 0 && beside ? graph_builder_new_scope(r->b, 0, "not called", 10, 0) : parent;
+        VEC_PUSH(r->chain, r->n_chain, r->cap_chain, ((tf_link){.function = (uint32_t)i, .up = GRAPH_NONE}));
+        call.scope =
+            graph_builder_scope(r->b, parent, r->function_names.text[i], r->function_names.len[i], GRAPH_SCOPE_BODY);
+        VEC_PUSH(r->calls, r->n_calls, r->cap_calls, call);
+        status = read_calls(r);
+    }
+    if (n && beside) {
+        diag_note(r->in->diag, r->in->path, DIAG_NO_OFFSET,
+                  "%zu of %zu functions in the library are called by no node; they lie in the module \"not called\".",
+                  n, r->n_functions);
+    }
+    return status;
+}
+
 marey_status tf_read_graph(tf_reader *r, const pb_field *graph_def)
 {
     pb_reader at;
     pb_field f;
     marey_status status = MAREY_OK;
+    r->first_node = graph_builder_n_nodes(r->b);
     pb_enter(&at, &r->wire, graph_def);
     for (bool more = true; more;) {
         more = pb_next(&at, &f);
@@ -547,11 +556,7 @@ marey_status tf_read_graph(tf_reader *r, const pb_field *graph_def)
     VEC_PUSH(r->calls, r->n_calls, r->cap_calls, graph_call);
     r->called = mem_calloc(r->n_functions + 1, 1);
     status = read_calls(r);
-    if (status == MAREY_OK) {
-        tell_uncalled(r);
-        status = read_calls(r);
-    }
-    return status;
+    return status == MAREY_OK ? read_uncalled(r) : status;
 }
 
 void tf_deinit(tf_reader *r)

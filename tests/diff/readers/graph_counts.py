@@ -115,7 +115,12 @@ def tf_calls(node, functions):
     return called
 
 
-def tf_graph(c, nodes, formal, functions):
+def tf_function(c, function, functions, called):
+    args = {first(a, 1) for a in all_of(first(function, 1), 2)}
+    tf_graph(c, all_of(function, 3), args, functions, called)
+
+
+def tf_graph(c, nodes, formal, functions, called):
     known = {first(n, 1) for n in nodes}
     for node in nodes:
         c.nodes += 1
@@ -127,15 +132,17 @@ def tf_graph(c, nodes, formal, functions):
             c.edges += 1
             c.control += control
         for name in tf_calls(node, functions):
-            f = functions[name]
-            args = {first(a, 1) for a in all_of(first(f, 1), 2)}
-            tf_graph(c, all_of(f, 3), args, functions)
+            called.add(name)
+            tf_function(c, functions[name], functions, called)
 
 
 def tf_graph_def(graph):
     functions = {first(first(f, 1), 1): f for lib in all_of(graph, 2) for f in all_of(lib, 1)}
-    c = Count()
-    tf_graph(c, all_of(graph, 1), set(), functions)
+    c, called = Count(), set()
+    tf_graph(c, all_of(graph, 1), set(), functions, called)
+    for name, function in functions.items():  # what nobody has called so far is shown by itself
+        if name not in called:
+            tf_function(c, function, functions, called)
     return c
 
 

@@ -2,7 +2,7 @@
  * HLO, as text and as protocol buffers: instructions and operands of all computations, each once; bodies inside their
  * call, operands flowing on to their parameters, further calls as marked copies; functions of reductions shown with
  * what applies them; paths as scopes, transformations as phases; tuples as outputs; damage counted, hostile input
- * bounded.
+ * bounded. The programs in a profile (XPlane) as modules.
  */
 #include "cm.h"
 
@@ -411,6 +411,72 @@ static void test_protobuf(void **state)
     strbuf_deinit(&m);
 }
 
+/* XSpace with a device's plane, then that of the programs: two of them, and one that is something else. */
+static strbuf profile_bytes(int n_programs)
+{
+    strbuf space = {0};
+    strbuf plane = {0};
+    pbw_int(&plane, 1, 1);
+    pbw_str(&plane, 2, "/device:GPU:0");
+    pbw_message(&space, 1, &plane);
+    pbw_str(&plane, 2, "/host:metadata");
+    for (int i = 0; i <= n_programs; i++) {
+        strbuf m = module_bytes();
+        strbuf proto = {0};
+        strbuf stat = {0};
+        strbuf event = {0};
+        strbuf entry = {0};
+        pbw_message(&proto, 1, &m);
+        pbw_int(&stat, 1, 1);
+        pbw_bytes(&stat, 6, i < n_programs ? proto.s : "no program", i < n_programs ? proto.n : 10);
+        strbuf_deinit(&proto);
+        pbw_int(&event, 1, (uint64_t)i);
+        pbw_str(&event, 2, "jit_f(7)");
+        pbw_message(&event, 5, &stat);
+        pbw_int(&entry, 1, (uint64_t)i);
+        pbw_message(&entry, 2, &event);
+        pbw_message(&plane, 4, &entry);
+    }
+    pbw_message(&space, 1, &plane);
+    return space;
+}
+
+static void test_profile(void **state)
+{
+    (void)state;
+    strbuf two = profile_bytes(2);
+    read_graph r = graph_of(two.s, two.n);
+    size_t first = 0;
+    size_t second = 0;
+    assert_int_equal(r.status, MAREY_OK);
+    assert_int_equal(r.g.n_nodes, 2 * 5);
+    assert_int_equal(real_edges(&r.g), 2 * 2);
+    for (uint32_t i = 0; i < r.g.n_nodes; i++) {
+        uint32_t top = r.g.node_scope[i];
+        while (r.g.scope_parent[top] != 0) {
+            top = r.g.scope_parent[top];
+        }
+        first += strcmp(graph_string(&r.g, r.g.scope_name[top]), "jit_f(7)") == 0;
+        second += strcmp(graph_string(&r.g, r.g.scope_name[top]), "jit_f(7) (2)") == 0;
+    }
+    assert_true(first == 5 && second == 5);
+    forget(&r);
+    for (size_t n = 0; n < two.n; n++) {
+        char *copy = malloc(n + 1);
+        memcpy(copy, two.s, n);
+        r = graph_of(copy, n);
+        forget(&r);
+        free(copy);
+    }
+    strbuf_deinit(&two);
+    strbuf none = profile_bytes(0);
+    r = graph_of(none.s, none.n);
+    assert_int_equal(r.status, MAREY_UNSUPPORTED);
+    assert_non_null(strstr(r.d.messages[0].text, "no program"));
+    forget(&r);
+    strbuf_deinit(&none);
+}
+
 /* Every cut and every flipped byte: an answer, and one that holds together. */
 static void test_protobuf_damage(void **state)
 {
@@ -436,11 +502,12 @@ static void test_protobuf_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_instructions), cmocka_unit_test(test_calls),
-                                       cmocka_unit_test(test_phases),       cmocka_unit_test(test_many_lines),
-                                       cmocka_unit_test(test_fixed),        cmocka_unit_test(test_unused_argument),
-                                       cmocka_unit_test(test_damage),       cmocka_unit_test(test_endless_calls),
-                                       cmocka_unit_test(test_hostile),      cmocka_unit_test(test_unclosed),
-                                       cmocka_unit_test(test_protobuf),     cmocka_unit_test(test_protobuf_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_instructions),   cmocka_unit_test(test_calls),
+                                       cmocka_unit_test(test_phases),         cmocka_unit_test(test_many_lines),
+                                       cmocka_unit_test(test_fixed),          cmocka_unit_test(test_unused_argument),
+                                       cmocka_unit_test(test_damage),         cmocka_unit_test(test_endless_calls),
+                                       cmocka_unit_test(test_hostile),        cmocka_unit_test(test_unclosed),
+                                       cmocka_unit_test(test_protobuf),       cmocka_unit_test(test_profile),
+                                       cmocka_unit_test(test_protobuf_damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

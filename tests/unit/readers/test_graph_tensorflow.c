@@ -1,8 +1,9 @@
 /*
  * TensorFlow: the same graph as GraphDef, meta graph, SavedModel, event file, text and JSON; data and control edges
  * with their slots; scopes from names, and nodes that have the name of a scope; output types; functions as bodies once
- * per call, bounded, never endless; cycles and loops are fine; what is cut or damaged keeps what is complete, and is
- * counted.
+ * per call, bounded, never endless, those that nobody calls in a module of their own; several graphs of a SavedModel as
+ * modules, each with a library of its own; cycles and loops are fine; what is cut or damaged keeps what is complete,
+ * and is counted.
  */
 #include "cm.h"
 
@@ -132,6 +133,82 @@ static void containers(void **state)
     strbuf_deinit(&saved);
 }
 
+/* FunctionDef {signature {name, input_arg x, output_arg y}, nodes, ret y -> `from`}. */
+static void add_function(strbuf *library, const char *name, strbuf *nodes, const char *from)
+{
+    strbuf f = {0};
+    strbuf signature = {0};
+    strbuf arg = {0};
+    strbuf ret = {0};
+    pbw_str(&signature, 1, name);
+    pbw_str(&arg, 1, "x");
+    pbw_int(&arg, 3, 1);
+    pbw_message(&signature, 2, &arg);
+    pbw_str(&arg, 1, "y");
+    pbw_message(&signature, 3, &arg);
+    pbw_message(&f, 1, &signature);
+    strbuf_add(&f, nodes->s, nodes->n);
+    strbuf_deinit(nodes);
+    pbw_str(&ret, 1, "y");
+    pbw_str(&ret, 2, from);
+    pbw_message(&f, 4, &ret);
+    pbw_message(library, 1, &f);
+}
+
+static void several_graphs(void **state)
+{
+    (void)state;
+    strbuf saved = {0};
+    pbw_int(&saved, 1, 1);
+    for (int i = 0; i < 3; i++) { /* two of one tag */
+        strbuf g = {0};
+        strbuf library = {0};
+        strbuf nodes = {0};
+        add_node(&g, 1, "x", "Placeholder", "");
+        add_node(&g, 1, "net/y", i == 1 ? "Relu" : "own", "x");
+        add_node(&nodes, 3, "z", i == 0 ? "Abs" : "Neg", "x");
+        add_function(&library, "own", &nodes, "z:y:0"); /* one name, three functions */
+        pbw_message(&g, 2, &library);
+        strbuf meta = {0};
+        strbuf info = {0};
+        pbw_str(&info, 4, i == 1 ? "train" : "serve");
+        pbw_message(&meta, 1, &info);
+        pbw_message(&meta, 2, &g);
+        pbw_message(&saved, 2, &meta);
+    }
+    read_graph r = graph_of(saved.s, saved.n);
+    static const char *const modules[3] = {"serve", "train", "serve (2)"};
+    size_t n[3] = {0};
+    size_t n_abs = 0;
+    assert_int_equal(r.status, MAREY_OK);
+    assert_int_equal(real_nodes(&r.g), 3 * 3);
+    for (uint32_t i = 0; i < r.g.n_nodes; i++) {
+        uint32_t top = r.g.node_scope[i];
+        while (r.g.scope_parent[top] != 0) {
+            top = r.g.scope_parent[top];
+        }
+        bool real = !(r.g.node_flags[i] & GRAPH_IMPLIED);
+        for (int k = 0; k < 3; k++) {
+            n[k] += real && strcmp(graph_string(&r.g, r.g.scope_name[top]), modules[k]) == 0;
+        }
+        n_abs += strcmp(graph_string(&r.g, r.g.node_op[i]), "Abs") == 0;
+    }
+    assert_true(n[0] == 3 && n[1] == 3 && n[2] == 3 && n_abs == 1);
+    for (size_t e = 0; e < r.g.n_edges; e++) { /* names of one graph mean nothing in another */
+        uint32_t a = r.g.node_scope[r.g.edge_from[e]];
+        uint32_t b = r.g.node_scope[r.g.edge_to[e]];
+        while (r.g.scope_parent[a] != 0) {
+            a = r.g.scope_parent[a];
+        }
+        while (r.g.scope_parent[b] != 0) {
+            b = r.g.scope_parent[b];
+        }
+        assert_int_equal(a, b);
+    }
+    forget(&r);
+    strbuf_deinit(&saved);
+}
+
 static strbuf event_file(void)
 {
     strbuf file = {0};
@@ -201,28 +278,6 @@ static void text_and_json(void **state)
     forget(&r);
 }
 
-/* FunctionDef {signature {name, input_arg x, output_arg y}, nodes, ret y -> `from`}. */
-static void add_function(strbuf *library, const char *name, strbuf *nodes, const char *from)
-{
-    strbuf f = {0};
-    strbuf signature = {0};
-    strbuf arg = {0};
-    strbuf ret = {0};
-    pbw_str(&signature, 1, name);
-    pbw_str(&arg, 1, "x");
-    pbw_int(&arg, 3, 1);
-    pbw_message(&signature, 2, &arg);
-    pbw_str(&arg, 1, "y");
-    pbw_message(&signature, 3, &arg);
-    pbw_message(&f, 1, &signature);
-    strbuf_add(&f, nodes->s, nodes->n);
-    strbuf_deinit(nodes);
-    pbw_str(&ret, 1, "y");
-    pbw_str(&ret, 2, from);
-    pbw_message(&f, 4, &ret);
-    pbw_message(library, 1, &f);
-}
-
 static void functions(void **state)
 {
     (void)state;
@@ -252,7 +307,8 @@ static void functions(void **state)
     assert_int_equal(r.status, MAREY_OK);
     assert_int_equal(r.d.n_losses, 0);
     assert_int_equal(r.d.n_messages, 1); /* one function is not called */
-    assert_int_equal(real_nodes(&r.g), 4 + (1 + 2) + 2 + 2 * 2);
+    assert_int_equal(real_nodes(&r.g), 4 + (1 + 2) + 2 + 2 * 2 + 1);
+    assert_string_equal(path_of(&r.g, "idle"), "not called/unused");
     assert_true(has_edge(&r.g, "src", "first", 0));
     assert_true(has_edge(&r.g, "src", "x", GRAPH_IMPLIED) && has_edge(&r.g, "first", "x", GRAPH_IMPLIED));
     assert_true(has_edge(&r.g, "y", "loop", GRAPH_IMPLIED));
@@ -360,14 +416,9 @@ static void long_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(containers),
-        cmocka_unit_test(events),
-        cmocka_unit_test(text_and_json),
-        cmocka_unit_test(functions),
-        cmocka_unit_test(endless_functions),
-        cmocka_unit_test(library_alone),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(long_paths),
+        cmocka_unit_test(containers),    cmocka_unit_test(several_graphs), cmocka_unit_test(events),
+        cmocka_unit_test(text_and_json), cmocka_unit_test(functions),      cmocka_unit_test(endless_functions),
+        cmocka_unit_test(library_alone), cmocka_unit_test(damage),         cmocka_unit_test(long_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
