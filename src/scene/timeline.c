@@ -188,11 +188,29 @@ rgba label_colour_on(const scene *s, uint8_t klass, const draw_cell *cell)
     return cell && cell->alpha < 200 ? s->t->text : theme_label_colour(s->t, s->t->data[klass % PALETTE_SIZE]);
 }
 
-static void draw_event_label(scene *s, const wide_event *w, rect box, const draw_cell *cells)
+/* Where other work, none, or the beginnings of events show through for more than an eighth of the label, it can't be
+ * read. */
+static bool can_be_read(const scene *s, const row_raster *r, const wide_event *w, float x, float width)
+{
+    uint32_t from = (uint32_t)(x - s->m.plot.x);
+    uint32_t to = (uint32_t)(x + width - s->m.plot.x);
+    uint32_t others = 0;
+    for (uint32_t i = from; i < to && i < r->n; i++) {
+        const draw_cell *c = &r->cells[i];
+        others += c->klass != w->e.klass || c->occupancy < 128 || (c->flags & CELL_EDGE);
+    }
+    return others * 8 <= to - from;
+}
+
+static void draw_event_label(scene *s, const row_raster *r, const wide_event *w, rect box, const draw_cell *cells)
 {
     char name[256];
     short_name(s->model->names[w->e.name].text, name, sizeof name);
+    float width = fminf(width_of(s, FACE_SANS, LABEL_SIZE_DP, name), box.w);
     uint32_t at = (uint32_t)(box.x - s->m.plot.x);
+    if (!can_be_read(s, r, w, box.x, width)) {
+        return;
+    }
     if (cells) {
         box.w = fminf(box.w, (float)(label_end(cells, at, at + (uint32_t)box.w) - at));
     }
@@ -218,7 +236,7 @@ void draw_wide_labels(scene *s, size_t row)
         label_box b;
         if (label_room(s, w, from, &b) && owns_columns(s, r, w, b)) {
             rect box = {b.x0 + pad, strip.y, b.x1 - b.x0 - 2 * pad, strip.h};
-            draw_event_label(s, w, box, cells);
+            draw_event_label(s, r, w, box, cells);
             from = b.x1;
         }
     }
