@@ -225,7 +225,9 @@ static float put_key(scene *s, float x, rect r, rgba c, const char *text)
 
 static void draw_chart(scene *s, rect r)
 {
-    chart c = {.s = s, .h = s->heat, .r = r, .most_ns = map_of(s)->spans[STEP_TIME].high};
+    float key = fminf(px(s, 15), r.h / 2); /* no line runs through its words */
+    rect field = {r.x, r.y + key, r.w, r.h - key};
+    chart c = {.s = s, .h = s->heat, .r = field, .most_ns = map_of(s)->spans[STEP_TIME].high};
     const collected *data = &c.h->diagnosis->data;
     if (data->n_ranks <= LINE_RANKS && data->n_ranks * data->n_steps <= MAX_SEGMENTS) {
         draw_rank_lines(&c);
