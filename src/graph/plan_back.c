@@ -51,10 +51,10 @@ static void order_inside(plan_work *w, const inner_arc *a, size_t m)
     number_children(w, parent);
     order_arc *arcs = mem_alloc(m * sizeof *arcs);
     uint32_t *place = mem_alloc(n * sizeof *place);
-    for (size_t i = 0; i < m; i++) {
+    for (size_t i = 0; i < m && !plan_stop(w, i); i++) {
         arcs[i] = (order_arc){w->tree[a[i].from].local, w->tree[a[i].to].local, a[i].weight};
     }
-    if (order_children(n, arcs, m, place, NULL, w->o.cancel)) {
+    if (!is_cancelled(w->o.cancel) && order_children(n, arcs, m, place, NULL, w->o.cancel)) {
         for (size_t i = 0; i < m; i++) {
             if (place[arcs[i].from] > place[arcs[i].to]) {
                 mark(w, a[i].from, a[i].to);

@@ -173,7 +173,7 @@ static void split_run(vis_build *b, loose *s, split x)
         }
         return;
     }
-    for (uint32_t i = x.lo, end = x.lo; i < x.hi; i = end) {
+    for (uint32_t i = x.lo, end = x.lo, k = 0; i < x.hi && !build_stops(b, ++k); i = end) {
         uint32_t child = visible_edge_child(b->p, at[i], r->splits_to, x.around);
         uint32_t reach = 1;
         while (i + reach < x.hi && visible_edge_child(b->p, at[i + reach], r->splits_to, x.around) == child) {

@@ -214,7 +214,7 @@ static void find_shift(graph_view *g, const graph_picture *old, const graph_pict
 static void take_picture(scene *s, graph_view *g, graph_picture *p)
 {
     graph_picture *old = g->now;
-    graph_picture_free(&g->before);
+    graph_work_give_back(g->work, &g->before);
     find_shift(g, old, p);
     g->now = p;
     g->hover_item = GRAPH_NONE;
@@ -231,7 +231,7 @@ static void take_picture(scene *s, graph_view *g, graph_picture *p)
     if (moves) {
         g->before = old;
     } else {
-        graph_picture_free(&old);
+        graph_work_give_back(g->work, &old);
     }
 }
 
@@ -241,7 +241,7 @@ static void step_passage(scene *s, graph_view *g)
     if (g->before) {
         double t = s->in.now_ns > 0 ? (double)(s->in.now_ns - g->passage_ns) / (double)PASSAGE_NS : 1;
         if (t >= 1) {
-            graph_picture_free(&g->before);
+            graph_work_give_back(g->work, &g->before);
         } else {
             g->passage = (1 - exp(-5 * fmax(t, 0))) / (1 - exp(-5));
             s->frame.is_fading = true;
@@ -355,7 +355,7 @@ marey_status graph_beside(scene *s)
     }
     graph_view *g = view_of(s);
     (void)keep_up(s, g);
-    graph_picture_free(&g->before); /* nobody sees it pass */
+    graph_work_give_back(g->work, &g->before); /* nobody sees it pass */
     g->passage = 1;
     return g->is_failed ? MAREY_ARG : MAREY_OK;
 }

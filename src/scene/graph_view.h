@@ -87,6 +87,7 @@ typedef struct graph_picture {
     bool down;
     struct stack_note *notes; /* of open stacks, ascending by item */
     size_t n_notes, cap_notes;
+    struct graph_picture *next; /* of those that are to be freed */
 } graph_picture;
 
 /* "exemplar 0 of 40, all verified", and how a member differs. */
@@ -116,6 +117,8 @@ void graph_work_set_wake(graph_work *w, void (*wake)(void *ctx), void *ctx);
 void graph_work_ask(graph_work *w, const graph_wish *wish);
 /** The newest picture, if there is one that was not taken; its owner is the caller then. */
 graph_picture *graph_work_take(graph_work *w);
+/** A picture that nobody needs any more is freed beside the drawing: a large one takes longer than a frame. */
+void graph_work_give_back(graph_work *w, graph_picture **p);
 bool graph_work_is_due(graph_work *w);
 bool graph_work_settle(graph_work *w);
 const char *graph_work_error(graph_work *w);

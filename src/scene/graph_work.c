@@ -38,6 +38,7 @@ struct graph_work {
     bool is_busy;
     bool is_over;
     graph_picture *fresh; /* done, not taken */
+    graph_picture *old;   /* to be freed */
     void (*wake)(void *ctx);
     void *wake_ctx;
     char error[256];
@@ -393,17 +394,29 @@ static void answer(graph_work *w, order *o)
     }
 }
 
+static void free_pictures(graph_picture *p)
+{
+    while (p) {
+        graph_picture *next = p->next;
+        graph_picture_free(&p);
+        p = next;
+    }
+}
+
 static void *work(void *ctx)
 {
     graph_work *w = ctx;
     for (;;) {
         (void)pthread_mutex_lock(&w->lock);
-        while (!w->is_asked && !w->is_over) {
+        while (!w->is_asked && !w->is_over && !w->old) {
             (void)pthread_cond_wait(&w->changed, &w->lock);
         }
         bool over = w->is_over;
+        bool asked = w->is_asked && !over;
+        graph_picture *old = w->old;
+        w->old = NULL;
         order o = {0};
-        if (!over) {
+        if (asked) {
             o = w->wanted;
             w->wanted = (order){0};
             w->is_asked = false;
@@ -411,10 +424,13 @@ static void *work(void *ctx)
             atomic_store(&w->cancel.set, false);
         }
         (void)pthread_mutex_unlock(&w->lock);
+        if (asked) {
+            answer(w, &o);
+        }
+        free_pictures(old);
         if (over) {
             return NULL;
         }
-        answer(w, &o);
     }
 }
 
@@ -448,6 +464,7 @@ void graph_work_destroy(graph_work **pw)
     }
     order_deinit(&w->wanted);
     graph_picture_free(&w->fresh);
+    free_pictures(w->old);
     plan_box_drop(&w->plan);
     plan_box_drop(&w->past);
     graph_state_deinit(&w->memory.before);
@@ -504,6 +521,18 @@ graph_picture *graph_work_take(graph_work *w)
     w->fresh = NULL;
     (void)pthread_mutex_unlock(&w->lock);
     return p;
+}
+
+void graph_work_give_back(graph_work *w, graph_picture **p)
+{
+    if (*p) {
+        (void)pthread_mutex_lock(&w->lock);
+        (*p)->next = w->old;
+        w->old = *p;
+        *p = NULL;
+        (void)pthread_cond_broadcast(&w->changed);
+        (void)pthread_mutex_unlock(&w->lock);
+    }
 }
 
 bool graph_work_is_due(graph_work *w)

@@ -313,7 +313,7 @@ static void toggle_inside(const graph_plan *p, const graph_state *from, const ch
 void bench_toggles_inside(uint32_t operators)
 {
     graph g = {0};
-    test_transformer(&g, operators / 12, true, true);
+    shape_blocks(&g, operators);
     for (int k = 0; k < 4; k++) {
         bool prune = k % 2 == 0;
         bool stack = k < 2;

@@ -232,3 +232,66 @@ void shape_make(graph *g, int shape, uint32_t n)
     free(m.out);
     diag_deinit(&d);
 }
+
+enum { BLOCK_LAYERS = 100, BLOCKS_TOGETHER = 30, LAYER_OPERATORS = 12 };
+
+static uint32_t step(maker *m, const char *path, const char *op, uint32_t x, uint32_t y)
+{
+    uint32_t scope = graph_builder_path(m->b, 0, path, strlen(path), '/');
+    graph_node_in in = {.name = op,
+                        .n_name = strlen(op),
+                        .op = op,
+                        .n_op = strlen(op),
+                        .scope = scope,
+                        .key = -1,
+                        .stage = -1};
+    uint32_t id = graph_builder_node(m->b, &in);
+    graph_builder_output(m->b, id, "f32[4,4]", 8, 64);
+    if (x != GRAPH_NONE) {
+        graph_builder_edge(m->b, x, 0, id, 0, 0);
+    }
+    if (y != GRAPH_NONE) {
+        graph_builder_edge(m->b, y, 0, id, 1, 0);
+    }
+    return id;
+}
+
+static uint32_t layer(maker *m, const char *at, const uint32_t hubs[3], uint32_t x)
+{
+    char attention[96];
+    char mlp[96];
+    (void)snprintf(attention, sizeof attention, "%s/attention", at);
+    (void)snprintf(mlp, sizeof mlp, "%s/mlp", at);
+    uint32_t n = step(m, at, "LayerNorm", x, GRAPH_NONE);
+    uint32_t q = step(m, attention, "MatMul", n, hubs[1]);
+    uint32_t k = step(m, attention, "MatMul", n, hubs[2]);
+    uint32_t v = step(m, attention, "MatMul", n, GRAPH_NONE);
+    uint32_t s = step(m, attention, "Softmax", step(m, attention, "BatchMatMul", q, k), hubs[0]);
+    uint32_t o = step(m, attention, "Dense", step(m, attention, "BatchMatMul", s, v), GRAPH_NONE);
+    x = step(m, at, "Add", x, o);
+    n = step(m, at, "LayerNorm", x, GRAPH_NONE);
+    return step(m, at, "Add", x, step(m, mlp, "Gelu", step(m, mlp, "MatMul", n, GRAPH_NONE), GRAPH_NONE));
+}
+
+void shape_blocks(graph *g, uint32_t operators)
+{
+    diag d;
+    diag_init(&d);
+    maker m = {.b = graph_builder_create(&d, diag_file(&d, "blocks"))};
+    uint32_t hubs[3];
+    for (int i = 0; i < 3; i++) {
+        hubs[i] = step(&m, "inputs", "Mask", GRAPH_NONE, GRAPH_NONE);
+    }
+    uint32_t x = step(&m, "inputs", "Embedding", GRAPH_NONE, GRAPH_NONE);
+    for (uint32_t l = 0; l < operators / LAYER_OPERATORS; l++) {
+        char at[64];
+        uint32_t block = l / BLOCK_LAYERS;
+        (void)snprintf(at, sizeof at, "part.%u/block.%u/layer.%u", block / BLOCKS_TOGETHER, block, l);
+        x = layer(&m, at, hubs, x);
+    }
+    (void)step(&m, "head", "MatMul", x, GRAPH_NONE);
+    graph_finish_options o = {.infer_scopes = false};
+    MAREY_ASSERT(graph_builder_finish(m.b, &o, g) == MAREY_OK);
+    graph_builder_destroy(&m.b);
+    diag_deinit(&d);
+}

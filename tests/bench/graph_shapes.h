@@ -11,4 +11,8 @@ const char *shape_name(int shape);
  *  its sinks lead to "out". The same graph every time. */
 void shape_make(graph *g, int shape, uint32_t n);
 
+/** A transformer of about `operators`: blocks of 100 layers, each with attention and MLP; three hubs feed all layers. No
+ *  module has more than some hundred children, but the root and what joins the blocks. */
+void shape_blocks(graph *g, uint32_t operators);
+
 #endif
