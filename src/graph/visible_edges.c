@@ -172,56 +172,63 @@ static void walk_tree(maker *m)
 }
 
 typedef struct by_walk {
-    uint32_t walk, edge;
+    uint32_t hub, walk, edge; /* hub: the element that it starts at; GRAPH_NONE: of no matter */
 } by_walk;
 
 static int compare_walk(const void *a, const void *b)
 {
     const by_walk *x = a;
     const by_walk *y = b;
+    if (x->hub != y->hub) {
+        return x->hub < y->hub ? -1 : 1;
+    }
     return x->walk != y->walk ? (x->walk < y->walk ? -1 : 1) : (x->edge > y->edge) - (x->edge < y->edge);
 }
 
-/* In the order of the walk, by one end. */
-static void sort_run(maker *m, uint32_t *edge, uint32_t n, bool to)
+static void sort_walk(by_walk *all, uint32_t n)
 {
-    const graph *g = m->p->g;
-    if (!m->walk) {
-        walk_tree(m);
-    }
-    by_walk *all = mem_alloc(n * sizeof *all);
     bool sorted = true;
-    for (uint32_t i = 0; i < n; i++) {
-        all[i] = (by_walk){m->walk[m->p->element_of[to ? g->edge_to[edge[i]] : g->edge_from[edge[i]]]], edge[i]};
-        sorted = sorted && (i == 0 || compare_walk(&all[i - 1], &all[i]) < 0);
-        if (stopped(m, i)) {
-            free(all);
-            return;
-        }
+    for (uint32_t i = 1; i < n && sorted; i++) {
+        sorted = compare_walk(&all[i - 1], &all[i]) < 0;
     }
     if (!sorted) {
         qsort(all, n, sizeof *all, compare_walk);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        edge[i] = all[i].edge;
-    }
-    free(all);
 }
 
-static void push_run(maker *m, uint32_t element, uint32_t first, uint32_t n, uint32_t from, uint32_t to)
+static uint32_t same_hub(const by_walk *all, uint32_t n, uint32_t i)
 {
-    const plan_element *a = &m->p->elements[element];
-    edge_run r = {.first = first,
-                  .from = from < a->n_children ? a->first_child + from : element,
-                  .to = to < a->n_children ? a->first_child + to : element,
-                  .first_block = m->e->n_blocks};
-    r.splits_to = r.to != element && m->p->elements[r.to].n_children > 0;
-    if (r.splits_to || (r.from != element && m->p->elements[r.from].n_children > 0)) {
-        sort_run(m, m->e->edge + first, n, r.splits_to);
+    uint32_t end = i;
+    while (end < n && all[end].hub == all[i].hub) {
+        end++;
     }
+    return end;
+}
+
+/* By hubs; what starts at no hub comes last. Where hubs are not most of it, there are none. */
+static void find_hubs(by_walk *all, uint32_t n)
+{
+    uint32_t at_hubs = 0;
+    sort_walk(all, n);
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
+        end = same_hub(all, n, i);
+        at_hubs += end - i >= RUN_LEAST ? end - i : 0;
+    }
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
+        end = same_hub(all, n, i);
+        for (uint32_t k = i; k < end; k++) {
+            all[k].hub = end - i >= RUN_LEAST && at_hubs >= n / 2 ? all[k].hub : GRAPH_NONE;
+        }
+    }
+    sort_walk(all, n);
+}
+
+static void add_run(maker *m, edge_run r, uint32_t n)
+{
     edge_sum block = {0};
+    r.first_block = m->e->n_blocks;
     for (uint32_t i = 0; i < n && !stopped(m, i); i++) {
-        edge_sum_add(&block, m->p->g, m->e->edge[first + i]);
+        edge_sum_add(&block, m->p->g, m->e->edge[r.first + i]);
         if ((i + 1) % EDGE_BLOCK == 0) {
             VEC_PUSH(m->e->blocks, m->e->n_blocks, m->cap_blocks, block);
             add_sum(&r.sum, &block);
@@ -230,6 +237,45 @@ static void push_run(maker *m, uint32_t element, uint32_t first, uint32_t n, uin
     }
     add_sum(&r.sum, &block);
     VEC_PUSH(m->e->runs, m->e->n_runs, m->cap_runs, r);
+}
+
+/* Many edges between the same two: one run, or of each hub one. */
+static void push_runs(maker *m, uint32_t element, edge_run r, uint32_t n)
+{
+    const graph_plan *p = m->p;
+    const graph *g = p->g;
+    uint32_t *edge = m->e->edge + r.first;
+    bool out_of_module = r.from != element && p->elements[r.from].n_children > 0;
+    r.splits_to = r.to != element && p->elements[r.to].n_children > 0;
+    if (!m->walk && (r.splits_to || out_of_module)) {
+        walk_tree(m);
+    }
+    if (!m->walk || is_cancelled(m->cancel)) {
+        add_run(m, r, n);
+        return;
+    }
+    by_walk *all = mem_alloc(n * sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t x = p->element_of[g->edge_from[edge[i]]];
+        uint32_t y = p->element_of[g->edge_to[edge[i]]];
+        all[i] = (by_walk){r.splits_to && out_of_module ? x : GRAPH_NONE, m->walk[r.splits_to ? y : x], edge[i]};
+    }
+    if (r.splits_to && out_of_module) {
+        find_hubs(all, n);
+    } else {
+        sort_walk(all, n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        edge[i] = all[i].edge;
+    }
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
+        end = same_hub(all, n, i);
+        edge_run part = {r.first + i, all[i].hub != GRAPH_NONE ? all[i].hub : r.from, r.to, r.splits_to, 0, {0}};
+        if (end - i >= RUN_LEAST) {
+            add_run(m, part, end - i);
+        }
+    }
+    free(all);
 }
 
 static void push_stack(maker *m, uint32_t element, const uint32_t *edge, uint32_t n)
@@ -278,7 +324,10 @@ static void sort_element(maker *m, uint32_t element, uint32_t lo, uint32_t n)
             end++;
         }
         if (end - i >= RUN_LEAST) {
-            push_run(m, element, lo + i, end - i, m->from[k], m->to[k]);
+            edge_run r = {.first = lo + i,
+                          .from = m->from[k] < a->n_children ? a->first_child + m->from[k] : element,
+                          .to = m->to[k] < a->n_children ? a->first_child + m->to[k] : element};
+            push_runs(m, element, r, end - i);
         }
     }
 }

@@ -14,10 +14,11 @@ typedef struct edge_sum {
 enum { EDGE_BLOCK = 64 };
 
 /* Many edges between the same two children, summed up: where neither is open they are one bundle. One side is *split*:
- * along it the rows stand in the order of a walk through the tree, so those inside any element are side by side. */
+ * along it the rows stand in the order of a walk through the tree, so those inside any element are side by side. Between
+ * two modules each hub (eight edges and more from one element) has a run of its own where these are most of all. */
 typedef struct edge_run {
     uint32_t first;    /* into visible_edges.edge */
-    uint32_t from, to; /* children of the element, or the element itself */
+    uint32_t from, to; /* children of the element, or the element itself; of a hub the element that all start at */
     bool splits_to;    /* split at the ends of edges, else at their starts */
     size_t first_block; /* into blocks */
     edge_sum sum;
