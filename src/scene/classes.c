@@ -41,6 +41,22 @@ static const tile_slot *slot_at(const tile_job *job, uint32_t row_index, uint32_
 
 /* ------------------------------------------------------------------ which classes are there */
 
+/* Most of a row's planes hold nothing: eight bins at a time are passed over. */
+static void add_plane(uint16_t *restrict present, const uint8_t *restrict plane, uint32_t n, uint16_t bit)
+{
+    uint32_t i = 0;
+    for (; i + sizeof(uint64_t) <= n; i += sizeof(uint64_t)) {
+        uint64_t eight;
+        memcpy(&eight, plane + i, sizeof eight);
+        for (uint32_t j = 0; eight != 0 && j < sizeof eight; j++) {
+            present[i + j] |= plane[i + j] != 0 ? bit : 0;
+        }
+    }
+    for (; i < n; i++) {
+        present[i] |= plane[i] != 0 ? bit : 0;
+    }
+}
+
 static void add_present(uint16_t *restrict present, const tile_slot *slot, size_t cell, uint32_t n)
 {
     if (!slot->planes) {
@@ -50,10 +66,7 @@ static void add_present(uint16_t *restrict present, const tile_slot *slot, size_
         return;
     }
     for (uint32_t k = 0; k < CLASS_COUNT; k++) {
-        const uint8_t *restrict plane = slot->planes + (size_t)k * TILE_CELLS + cell;
-        for (uint32_t i = 0; i < n; i++) {
-            present[i] |= (uint16_t)((plane[i] != 0) << k);
-        }
+        add_plane(present, slot->planes + (size_t)k * TILE_CELLS + cell, n, (uint16_t)(1U << k));
     }
 }
 
@@ -130,18 +143,20 @@ static void add_bin_bounds(const tile_job *job, const time_grid *grid, uint32_t 
 }
 
 /* @return CELL_EMPTY: none is proved */
-static uint8_t proved_class(const class_bounds *b)
+static uint8_t proved_class(const class_bounds *b, uint32_t classes)
 {
-    uint8_t best = 0;
-    for (uint8_t k = 1; k < CLASS_COUNT; k++) {
+    uint32_t best = (uint32_t)__builtin_ctz(classes);
+    for (uint32_t c = classes; c; c &= c - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(c);
         best = b->least[k] > b->least[best] ? k : best;
     }
-    for (uint8_t k = 0; k < CLASS_COUNT; k++) {
+    for (uint32_t c = classes; c; c &= c - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(c);
         if (k != best && b->most[k] >= b->least[best]) {
             return CELL_EMPTY;
         }
     }
-    return best;
+    return (uint8_t)best;
 }
 
 void find_classes(const time_grid *grid, const tile_job *job, raster_work *w)
@@ -163,11 +178,14 @@ void find_classes(const time_grid *grid, const tile_job *job, raster_work *w)
         if (out->cells[i].klass == CELL_EMPTY || (classes & (classes - 1)) == 0) {
             continue;
         }
-        class_bounds b = {0};
+        class_bounds b;
+        for (uint32_t c = classes; c; c &= c - 1) {
+            b.least[__builtin_ctz(c)] = b.most[__builtin_ctz(c)] = 0;
+        }
         for (uint32_t bin = r.first; bin <= last_bin(r); bin++) {
             add_bin_bounds(job, grid, i, bin, w->present[bin], &b);
         }
-        uint8_t proved = proved_class(&b);
+        uint8_t proved = proved_class(&b, classes);
         if (proved != CELL_EMPTY) {
             out->cells[i].klass = proved;
         } else {

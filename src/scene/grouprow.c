@@ -259,6 +259,8 @@ static void reset_group(row_raster *out, uint32_t n)
     out->n = n;
     out->n_marks = 0;
     out->n_wide = 0;
+    out->from_tiles = false; /* of its members, */
+    out->is_searched = true; /* all of them: else they are planned again once the view rests */
 }
 
 /* ------------------------------------------------------------------ members */
@@ -355,6 +357,8 @@ static void begin_group(scene *s, const scene_row *row, row_raster *out, group_t
         add_member(&t->sums, r, l.are_eights ? r->least : r->cells, n_ranks);
         add_marks(out, r, s);
         out->complete = out->complete && r->complete;
+        out->from_tiles = out->from_tiles || r->from_tiles;
+        out->is_searched = out->is_searched && (r->is_searched || !r->from_tiles);
     }
     MAREY_ASSERT(all_made.n == 0);
 }

@@ -249,7 +249,8 @@ typedef struct raster_store {
     made_tiles made;
     uint64_t n_events; /* that rows took in this frame */
     size_t n_put_off;  /* rows that wait for the next frame */
-    bool rests;        /* the view is that of the frame before, or a picture's: now it is made exact */
+    bool has_all;      /* nothing was wanting when this view was last drawn */
+    bool rests;        /* and it is still the same view: now it is made exact */
 } raster_store;
 
 /* What one thread makes rows with. */

@@ -52,7 +52,7 @@ void rasters_begin(scene *s)
     made_tiles_begin(&r->made);
     r->n_events = 0;
     r->n_put_off = 0;
-    r->rests = s->in.now_ns == 0 || stamp == r->stamp;
+    r->rests = stamp == r->stamp && r->has_all;
     size_t visible = s->end_visible - s->first_visible;
     if (stamp != r->stamp || r->n > 4 * visible + SPARE_RASTERS + s->model->n_ranks) {
         forget_all(r);

@@ -257,15 +257,16 @@ bool refine_rows(scene *s)
 {
     refinement k = {.s = s, .budget = s->in.now_ns == 0 ? ASKED_A_PICTURE : BLOCKS_A_FRAME};
     bool has_tiles = false;
+    s->rasters.has_all = s->src.n_wanted == 0;
     for (size_t i = 0; !s->rasters.rests && i < s->rasters.n; i++) {
         has_tiles = has_tiles || s->rasters.items[i]->from_tiles;
     }
-    if (!s->rasters.rests) { /* the next frame of this view begins with it */
+    if (!s->rasters.rests) { /* the next frame of this view begins with it, once all is there */
         s->frame.is_refining = s->frame.is_refining || has_tiles;
         return false;
     }
     find_doubts(&k);
-    if (k.n_rasters > 0 && s->src.n_wanted > 0) { /* what is not there at all comes first */
+    if (k.n_rasters > 0 && s->src.n_wanted > 0) { /* a tile left the cache meanwhile */
         s->frame.is_refining = true;
         return false;
     }
