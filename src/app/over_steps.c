@@ -114,7 +114,7 @@ static bool are_too_many(store_file *f, uint32_t group)
     uint64_t n = 0;
     store_group_info g = store_group_at(f, group);
     for (uint32_t i = 0; i < g.n_blocks; i++) {
-        n += store_block(f, g.blocks[i]).n;
+        n += store_block_head(f, g.blocks[i]).n;
     }
     return n > OVER_STEPS_MAX_EVENTS;
 }

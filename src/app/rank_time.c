@@ -69,7 +69,7 @@ uint64_t rank_time_count(store_file *f, const rank_window *windows)
         uint32_t n = 0;
         store_blocks_in(f, i, w.t0_ns, w.t1_ns, &first, &n);
         for (uint32_t b = 0; b < n; b++) {
-            sum += store_block(f, g.blocks[first + b]).n;
+            sum += store_block_head(f, g.blocks[first + b]).n;
         }
     }
     return sum;

@@ -215,9 +215,11 @@ void cache_settle(cache *c)
 
 /* ---- the store as a source ---- */
 
+/* With the group's directory, so that the drawing thread finds it there. */
 static marey_status store_block_source(void *ctx, uint32_t block, store_columns *c, diag *d)
 {
-    return store_read_block(ctx, block, COL_ALL, c, d);
+    marey_status status = store_group_load(ctx, store_block_head(ctx, block).group, d);
+    return status == MAREY_OK ? store_read_block(ctx, block, COL_ALL, c, d) : status;
 }
 
 static marey_status store_tile_source(void *ctx, uint32_t tile, uint8_t *cells, diag *d)

@@ -25,9 +25,10 @@ block_span *column_span(scene *s, uint32_t group, double t0_ns, double t1_ns, bo
     for (uint32_t i = 0; i < n; i++) {
         uint32_t id = info.blocks[first + i];
         const cache_block *b = cache_get_block(s->cache, id, 0);
-        span->blocks[i].info = store_block(s->file, id);
+        bool is_loading = !b && !cache_failed(s->cache, false, id);
+        span->blocks[i].info = is_loading ? store_block_head(s->file, id) : store_block(s->file, id);
         span->blocks[i].columns = b ? b->columns : NULL;
-        *pending = *pending || (!b && !cache_failed(s->cache, false, id));
+        *pending = *pending || is_loading;
     }
     span->carry = span->blocks[0].info.carry;
     span->n_carry = span->blocks[0].info.n_carry;

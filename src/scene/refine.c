@@ -89,7 +89,7 @@ static uint32_t next_piece(const refinement *k, uint32_t group, uint32_t *from, 
     store_blocks_in(s->file, group, (int64_t)floor(begin), (int64_t)ceil(time_edge(g, (int64_t)*from + 1)), &first, &n);
     *to = *from + 1;
     if (n > 0 && first + n <= info.n_blocks) {
-        int64_t end = column_of(g, (double)store_block(s->file, info.blocks[first + n - 1]).t1_ns);
+        int64_t end = column_of(g, (double)store_block_head(s->file, info.blocks[first + n - 1]).t1_ns);
         *to = end > (int64_t)*from && end < (int64_t)g->n ? (uint32_t)end : end >= (int64_t)g->n ? g->n : *to;
     }
     return n > 0 ? n : 1;

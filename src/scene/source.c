@@ -27,13 +27,12 @@ block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n)
     span->blocks = arena_alloc(&s->scratch, (size_t)n * sizeof *span->blocks + 1);
     for (uint32_t i = 0; i < n; i++) {
         span_block *b = &span->blocks[i];
-        b->info = store_block(s->file, ids[i]);
         const cache_block *ready = cache_get_block(s->cache, ids[i], 0);
+        bool is_loading = !ready && !cache_failed(s->cache, false, ids[i]);
+        b->info = is_loading ? store_block_head(s->file, ids[i]) : store_block(s->file, ids[i]); /* no wait for a disk */
         b->columns = ready ? ready->columns : NULL;
-        if (!ready && !cache_failed(s->cache, false, ids[i])) {
-            span->n_missing++;
-            s->src.n_wanted++;
-        }
+        span->n_missing += is_loading;
+        s->src.n_wanted += is_loading;
     }
     span->n = n;
     if (n > 0) {
@@ -366,7 +365,7 @@ static bool few_events(scene *s)
         store_blocks_in(s->file, g, t0, t1, &first, &count);
         store_group_info info = store_group_at(s->file, g);
         for (uint32_t i = 0; i < count; i++) {
-            events += store_block(s->file, info.blocks[first + i]).n;
+            events += store_block_head(s->file, info.blocks[first + i]).n;
         }
         blocks += count;
         if (events > s->event_budget || blocks > BLOCK_BUDGET) {

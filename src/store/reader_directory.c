@@ -544,17 +544,25 @@ static const store_carry *carry_of(store_file *f, uint32_t block, const group_di
     return made;
 }
 
-store_block_info store_block(store_file *f, uint32_t block)
+store_block_info store_block_head(const store_file *f, uint32_t block)
 {
     store_block_info b = {0};
+    if (block < f->n_blocks) {
+        b.group = f->blocks.group[block];
+        b.n = f->blocks.n[block];
+        b.t0_ns = f->blocks.t0[block];
+        b.t1_ns = f->blocks.t1[block];
+        b.first_row = (uint64_t)block * BLOCK_EVENTS;
+    }
+    return b;
+}
+
+store_block_info store_block(store_file *f, uint32_t block)
+{
+    store_block_info b = store_block_head(f, block);
     if (block >= f->n_blocks) {
         return b;
     }
-    b.group = f->blocks.group[block];
-    b.n = f->blocks.n[block];
-    b.t0_ns = f->blocks.t0[block];
-    b.t1_ns = f->blocks.t1[block];
-    b.first_row = (uint64_t)block * BLOCK_EVENTS;
     if (store_group_load(f, b.group, NULL) != MAREY_OK) {
         b.is_damaged = true;
         return b;

@@ -193,6 +193,8 @@ marey_status store_group_load(store_file *f, uint32_t group, diag *d);
 /** Arrays live as long as the file. Where the group's directory cannot be read, `is_damaged` is set and tracks and
  * carry are empty; store_group_load() says why. Thread: any. */
 store_block_info store_block(store_file *f, uint32_t block);
+/** The same without tracks and carried events: what the open file knows. Thread: any. Cost: no read. */
+store_block_info store_block_head(const store_file *f, uint32_t block);
 /** The group whose blocks hold a track's events; NO_ID when there is none. */
 uint32_t store_track_group(const store_file *f, uint32_t track);
 /** The range of the group's blocks whose slices, or carried events, can meet [t0, t1): blocks[*first .. *first + *n).
