@@ -81,22 +81,107 @@ marey_status file_commit(const char *aside, const char *target, diag *d)
     return MAREY_OK;
 }
 
+/* ------------------------------------------------------------------ a file without a name */
+
+enum { PROC_PATH = 64 };
+
+static void proc_path(int fd, char out[PROC_PATH])
+{
+    (void)snprintf(out, PROC_PATH, "/proc/self/fd/%d", fd);
+}
+
+/* @return -1 where the file system, or a missing /proc, does not allow it */
+static int open_nameless(const char *target)
+{
+    char proc[PROC_PATH];
+    strbuf folder = {0};
+    const char *base = path_base(target);
+    strbuf_add(&folder, target, (size_t)(base - target));
+    strbuf_puts(&folder, ".");
+    int fd = open(folder.s, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    strbuf_deinit(&folder);
+    if (fd >= 0) {
+        proc_path(fd, proc);
+        if (access(proc, F_OK) != 0) {
+            (void)close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+bool file_aside_open(file_aside *a, const char *target)
+{
+    *a = (file_aside){.fd = open_nameless(target), .target = mem_strdup(target)};
+    if (a->fd < 0) {
+        a->path = file_aside_path(target);
+        a->fd = open(a->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    if (a->fd < 0) {
+        int saved = errno;
+        free(a->path);
+        free(a->target);
+        *a = (file_aside){.fd = -1};
+        errno = saved;
+    }
+    return a->fd >= 0;
+}
+
+void file_aside_discard(file_aside *a)
+{
+    if (a->fd >= 0) {
+        (void)close(a->fd);
+        if (a->path) {
+            (void)unlink(a->path);
+        }
+        free(a->path);
+        free(a->target);
+    }
+    *a = (file_aside){.fd = -1};
+}
+
+/* A link never replaces a file: then it becomes one at the aside path, which is renamed. */
+static bool give_name(file_aside *a)
+{
+    char proc[PROC_PATH];
+    if (!a->path) {
+        proc_path(a->fd, proc);
+        if (linkat(AT_FDCWD, proc, AT_FDCWD, a->target, AT_SYMLINK_FOLLOW) == 0) {
+            return true;
+        }
+        char *path = file_aside_path(a->target);
+        (void)unlink(path); /* of a process that had the same number */
+        if (linkat(AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0) {
+            free(path);
+            return false;
+        }
+        a->path = path;
+    }
+    return rename(a->path, a->target) == 0;
+}
+
+marey_status file_aside_commit(file_aside *a, diag *d)
+{
+    if (fsync(a->fd) != 0 || !give_name(a)) {
+        marey_status status =
+            diag_error(d, MAREY_IO, a->target, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
+        file_aside_discard(a);
+        return status;
+    }
+    free(a->path);
+    a->path = NULL; /* it is the target now */
+    file_aside_discard(a);
+    return MAREY_OK;
+}
+
 marey_status file_write_all(const char *target, const void *data, size_t size, diag *d)
 {
-    char *aside = file_aside_path(target);
-    FILE *f = fopen(aside, "wb");
-    bool ok = f && fwrite(data, 1, size, f) == size;
-    if (f) {
-        ok = fclose(f) == 0 && ok;
+    file_aside a;
+    if (file_aside_open(&a, target) && file_pwrite(a.fd, data, size, 0)) {
+        return file_aside_commit(&a, d);
     }
-    marey_status status;
-    if (ok) {
-        status = file_commit(aside, target, d);
-    } else {
-        status = diag_error(d, MAREY_IO, target, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
-        (void)unlink(aside);
-    }
-    free(aside);
+    marey_status status = diag_error(d, MAREY_IO, target, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
+    file_aside_discard(&a);
     return status;
 }
 

@@ -20,7 +20,24 @@ char *file_aside_path(const char *target);
 /** Make what was written at `aside` durable and give it the name `target`. On failure `aside` is removed. */
 marey_status file_commit(const char *aside, const char *target, diag *d);
 
-/** Write bytes to `target` by way of an aside path. */
+/*
+ * A file that gets its name when it is whole. Where the file system can do so (O_TMPFILE) it has none until then, so
+ * that nothing is left of it when the process is killed; else it is at an aside path. Only where it replaces another
+ * file it stands at the aside path for the moment between two system calls.
+ */
+typedef struct file_aside {
+    int fd; /* to read and write; -1: committed or discarded */
+    char *target;
+    char *path; /* NULL: it has no name */
+} file_aside;
+/** @return false: it cannot be written there; errno says why */
+bool file_aside_open(file_aside *a, const char *target);
+/** Make it durable, give it its name and close it. On failure it is discarded. Errors: IO. */
+marey_status file_aside_commit(file_aside *a, diag *d);
+/** Close it and leave nothing. After a commit: nothing. */
+void file_aside_discard(file_aside *a);
+
+/** Write bytes to `target` by way of such a file. */
 marey_status file_write_all(const char *target, const void *data, size_t size, diag *d);
 
 /** An unnamed scratch file in the folder of `near` (or the system's). @return its descriptor, or -1 */

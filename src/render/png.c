@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -93,11 +94,12 @@ marey_status png_write(const char *path, const uint8_t *rgba_pixels, int width, 
     if (!side_ok(width) || !side_ok(height)) {
         return diag_error(d, MAREY_ARG, path, DIAG_NO_OFFSET, "a picture of %d x %d can't be written", width, height);
     }
-    char *aside = file_aside_path(path);
-    FILE *file = fopen(aside, "wb");
+    file_aside aside;
+    int fd = file_aside_open(&aside, path) ? dup(aside.fd) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!file) {
         marey_status status = diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "can't be written: %s", strerror(errno));
-        free(aside);
+        file_aside_discard(&aside);
         return status;
     }
     bool opaque = is_opaque(rgba_pixels, (size_t)width * (size_t)height);
@@ -108,13 +110,12 @@ marey_status png_write(const char *path, const uint8_t *rgba_pixels, int width, 
     bool closed = fclose(file) == 0;
     marey_status status;
     if (done && closed) {
-        status = file_commit(aside, path, d);
+        status = file_aside_commit(&aside, d);
     } else {
-        (void)remove(aside);
         status = diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "writing the picture failed: %s",
                             done ? strerror(errno) : job.message);
+        file_aside_discard(&aside);
     }
-    free(aside);
     return status;
 }
 

@@ -55,7 +55,7 @@ marey_status headless_resize(headless *h, int width, int height, diag *d);
 /** Read the frame: width * height * 4 bytes RGBA, top row first, straight into `out` (caller's). */
 marey_status headless_read(headless *h, uint8_t *out, diag *d);
 
-/** PNG by libpng, written aside and renamed. RGBA, top row first; alpha is dropped when all of it is 255. */
+/** PNG by libpng; it appears at `path` when it is whole (base/file.h). RGBA, top row first; alpha is dropped when all of it is 255. */
 marey_status png_write(const char *path, const uint8_t *rgba_pixels, int width, int height, diag *d);
 /** For tests. *pixels is owned by the caller (free). At most 16384 x 16384. */
 marey_status png_read(const char *path, uint8_t **rgba_pixels, int *width, int *height, diag *d);

@@ -1,9 +1,7 @@
 #include "store/hdf_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/status.h"
@@ -18,15 +16,11 @@ static void fail(hdf_file *f)
     (void)atomic_compare_exchange_strong(&f->error, &none, errno ? errno : EIO);
 }
 
-bool hdf_create(hdf_file *f, const char *path)
+void hdf_begin(hdf_file *f, int fd)
 {
     atomic_init(&f->error, 0);
     atomic_init(&f->end, SUPERBLOCK_BYTES);
-    f->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (f->fd < 0) {
-        fail(f);
-    }
-    return f->fd >= 0;
+    f->fd = fd;
 }
 
 static bool put_at(hdf_file *f, const void *bytes, size_t n, uint64_t addr)
@@ -45,14 +39,6 @@ uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n)
 {
     uint64_t addr = atomic_fetch_add(&f->end, n);
     return put_at(f, bytes, n, addr) ? addr : HDF_NOWHERE;
-}
-
-void hdf_close(hdf_file *f)
-{
-    if (f->fd >= 0 && close(f->fd) != 0) {
-        fail(f);
-    }
-    f->fd = -1;
 }
 
 /* ------------------------------------------------------------------ numbers */

@@ -20,19 +20,17 @@
 
 #define HDF_NOWHERE UINT64_MAX
 
-/* Thread: any, after hdf_create() and until hdf_close(). */
+/* Thread: any. */
 typedef struct hdf_file {
-    int fd;
+    int fd;               /* the caller's */
     _Atomic uint64_t end; /* bytes that are taken */
     _Atomic int error;    /* errno of the first failed call; nothing is written after it */
 } hdf_file;
 
-/** A new file in place of what is there. @return false with `error` set */
-bool hdf_create(hdf_file *f, const char *path);
+/** Into an empty file that is open for writing. */
+void hdf_begin(hdf_file *f, int fd);
 /** Write bytes behind all others. @return their address; HDF_NOWHERE with `error` set */
 uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n);
-/** Errors: `error`. */
-void hdf_close(hdf_file *f);
 
 typedef struct hdf_attribute {
     const char *name;

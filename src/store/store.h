@@ -64,8 +64,8 @@ typedef struct store_options {
     void *on_row_ctx;
 } store_options;
 
-/** Opens an aside file next to `path`; nothing appears at `path` before store_writer_finish(). Errors: IO (not
- * writable, or a file at `path` that marey did not write and no `force`), with the reason. Thread: groups may run on
+/** Nothing appears at `path` before store_writer_finish(), and nothing is left of a writer whose process is killed (as
+ * far as the file system allows: file_aside in base/file.h). Errors: IO (not writable, or a file at `path` that marey did not write and no `force`), with the reason. Thread: groups may run on
  * several threads. */
 marey_status store_writer_create(store_writer **out, const char *path, const store_options *options, diag *d);
 /** The file's dictionary of arguments: who takes texts apart before gives records. Lives as long as the writer. */

@@ -1,11 +1,11 @@
-/* The writer's life: aside file, jobs, directories, rename. */
+/* The writer's life: a file without a name, jobs, directories, its name. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "store/h5.h"
 #include "store/vfd.h"
@@ -181,7 +181,6 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     }
     store_writer *w = mem_calloc(1, sizeof *w);
     w->path = mem_strdup(path);
-    w->aside = file_aside_path(path);
     w->options = options ? *options : (store_options){0};
     w->max_jobs = thread_cores() + 1;
     (void)pthread_mutex_init(&w->lock, NULL);
@@ -191,11 +190,12 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     diag_init(&w->diag);
     arg_shapes_init(&w->shapes);
     (void)intern_put(&w->strings, "", 0);
-    if (!hdf_create(&w->file, w->aside)) {
-        status = diag_error(d, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(w->file.error));
+    if (!file_aside_open(&w->aside, path)) {
+        status = diag_error(d, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
         store_writer_destroy(&w);
         return status;
     }
+    hdf_begin(&w->file, w->aside.fd);
     *out = w;
     return MAREY_OK;
 }
@@ -227,10 +227,7 @@ void store_writer_destroy(store_writer **ww)
         return;
     }
     wait_for_jobs(w);
-    if (w->file.fd >= 0) {
-        hdf_close(&w->file);
-        (void)unlink(w->aside);
-    }
+    file_aside_discard(&w->aside);
     free_benches(w->benches);
     free_spares(&w->spare_blocks);
     out_deinit(w);
@@ -254,7 +251,6 @@ void store_writer_destroy(store_writer **ww)
     (void)pthread_mutex_destroy(&w->directory);
     (void)pthread_mutex_destroy(&w->tables);
     free(w->path);
-    free(w->aside);
     free(w);
     *ww = NULL;
 }
@@ -474,7 +470,7 @@ static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start,
 
 marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
 {
-    if (w->file.fd < 0) {
+    if (w->aside.fd < 0) {
         return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "is finished already");
     }
     wait_for_jobs(w);
@@ -490,14 +486,7 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 1));
     MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, 0));
     MAREY_TRY(out_finish(w, m));
-    hdf_close(&w->file);
-    if (w->file.error != 0) {
-        status =
-            diag_error(&w->diag, MAREY_IO, w->path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(w->file.error));
-        (void)unlink(w->aside);
-        goto fail;
-    }
-    MAREY_TRY(file_commit(w->aside, w->path, &w->diag));
+    MAREY_TRY(file_aside_commit(&w->aside, &w->diag));
 fail:
     if (d) {
         diag_merge(d, &w->diag);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/file.h"
 #include "store/args.h"
 #include "store/codec.h"
 #include "store/hdf_file.h"
@@ -80,7 +81,8 @@ typedef struct spares {
 } spares;
 
 struct store_writer {
-    char *path, *aside;
+    char *path;
+    file_aside aside; /* fd -1: finished */
     store_options options;
     hdf_file file; /* fd -1: none */
     arg_shapes shapes; /* the dictionary of arguments */

@@ -36,6 +36,54 @@ static void writes_whole_files(void **state)
     assert_int_equal(rmdir(dir), 0); /* nothing else was left there */
 }
 
+static size_t files_in(const char *dir)
+{
+    arena names = {0};
+    char **paths = NULL;
+    size_t n = 0;
+    assert_int_equal(file_list(dir, &names, &paths, &n, NULL), MAREY_OK);
+    free(paths);
+    arena_deinit(&names);
+    return n;
+}
+
+static void names_a_file_when_it_is_whole(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/marey-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/out", dir);
+    for (size_t before = 0; before < 2; before++) { /* a new one, and one in place of another */
+        file_aside a;
+        assert_true(file_aside_open(&a, path));
+        assert_int_equal(files_in(dir), before + (a.path != NULL));
+        assert_true(file_pwrite(a.fd, "hello", 5, before));
+        assert_int_equal(file_aside_commit(&a, NULL), MAREY_OK);
+        assert_int_equal(file_size(path), 5 + before);
+        assert_int_equal(files_in(dir), 1);
+        file_aside_discard(&a); /* nothing */
+        assert_true(file_aside_open(&a, path));
+        file_aside_discard(&a);
+        assert_int_equal(files_in(dir), 1);
+    }
+    file_aside a;
+    assert_false(file_aside_open(&a, "/nonexistent/dir/out"));
+    file_aside_discard(&a);
+    assert_true(file_aside_open(&a, path));
+    (void)unlink(path);
+    assert_int_equal(rmdir(dir), a.path ? -1 : 0); /* the folder goes away under it: an error, no leftover */
+    if (!a.path) {
+        diag d;
+        diag_init(&d);
+        assert_int_equal(file_aside_commit(&a, &d), MAREY_IO);
+        assert_int_equal(d.n_messages, 1);
+        diag_deinit(&d);
+    }
+    file_aside_discard(&a);
+    (void)rmdir(dir);
+}
+
 static void sorts_names_by_number(void **state)
 {
     (void)state;
@@ -83,8 +131,8 @@ static void seeds_give_known_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(writes_whole_files), cmocka_unit_test(sorts_names_by_number),
-                                       cmocka_unit_test(pool_runs_every_job),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(writes_whole_files), cmocka_unit_test(names_a_file_when_it_is_whole),
+                                       cmocka_unit_test(sorts_names_by_number), cmocka_unit_test(pool_runs_every_job),
                                        cmocka_unit_test(seeds_give_known_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
