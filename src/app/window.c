@@ -305,7 +305,8 @@ static int64_t turn(window *w)
         toggle_fullscreen(w);
     }
     bool moving = session_is_moving(s);
-    bool fading = !s->reduced_motion && s->frame.is_fading;
+    bool refining = s->frame.is_refining && s->frame.n_wanted == 0; /* what arrives has its own frame */
+    bool fading = refining || (!s->reduced_motion && s->frame.is_fading);
     int64_t since = now - w->drawn_ns;
     bool arrived = atomic_load(&w->arrived);
     int64_t deadline = panels_deadline_ns(s->panels);
