@@ -121,24 +121,30 @@ static void elements4(const uint8_t *in, size_t stride, uint8_t *out)
 }
 #endif
 
-void shuffle_bytes(const void *in, size_t n, size_t size, uint8_t *out)
+/* Plane k begins at out + k * stride. */
+static void shuffle_to(const void *in, size_t n, size_t size, uint8_t *out, size_t stride)
 {
     const uint8_t *p = in;
     size_t done = 0;
 #ifdef __SSE2__
     for (; size == 4 && done + 16 <= n; done += 16) {
-        planes4(p + done * 4, n, out + done);
+        planes4(p + done * 4, stride, out + done);
     }
     for (; size == 8 && done + 16 <= n; done += 16) {
-        planes8(p + done * 8, n, out + done);
+        planes8(p + done * 8, stride, out + done);
     }
 #endif
     for (size_t k = 0; k < size; k++) {
-        uint8_t *plane = out + k * n;
+        uint8_t *plane = out + k * stride;
         for (size_t i = done; i < n; i++) {
             plane[i] = p[i * size + k];
         }
     }
+}
+
+void shuffle_bytes(const void *in, size_t n, size_t size, uint8_t *out)
+{
+    shuffle_to(in, n, size, out, n);
 }
 
 void unshuffle_bytes(const uint8_t *in, size_t n, size_t size, void *out)
@@ -168,17 +174,26 @@ size_t codec_bound(size_t bytes)
     return bytes + bytes / 64 + 1024;
 }
 
-size_t codec_pack(codec *c, const void *data, size_t n, size_t size)
+/* What the packer reads: the planes, or the bytes themselves. */
+static const uint8_t *planes_of(codec *c, const void *data, size_t n, size_t whole, size_t size)
 {
-    size_t bytes = n * size;
-    const void *in = data;
+    if (size == 1 && n == whole) {
+        return data;
+    }
+    VEC_RESERVE(c->planes, c->cap_planes, whole * size);
+    shuffle_to(data, n, size, c->planes, whole);
+    for (size_t k = 0; k < size; k++) {
+        memset(c->planes + k * whole + n, 0, whole - n);
+    }
+    return c->planes;
+}
+
+size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size)
+{
+    size_t bytes = whole * size;
+    const uint8_t *in = planes_of(c, data, n, whole, size);
     if (!c->runs) {
         c->runs = deflater_create();
-    }
-    if (size > 1) {
-        VEC_RESERVE(c->planes, c->cap_planes, bytes);
-        shuffle_bytes(data, n, size, c->planes);
-        in = c->planes;
     }
     VEC_RESERVE(c->packed, c->cap_packed, codec_bound(bytes));
     /* Room that depends on nothing but the input, so that equal inputs give equal files. */
@@ -192,6 +207,11 @@ size_t codec_pack(codec *c, const void *data, size_t n, size_t size)
     }
     MAREY_ASSERT(length > 0);
     return length;
+}
+
+size_t codec_pack(codec *c, const void *data, size_t n, size_t size)
+{
+    return codec_pack_padded(c, data, n, n, size);
 }
 
 bool codec_unpack(codec *c, const uint8_t *packed, size_t length, size_t n, size_t size, void *out)

@@ -28,6 +28,8 @@ void unshuffle_bytes(const uint8_t *in, size_t n, size_t size, void *out);
 /** Pack n elements of `size` bytes (size 1: no shuffle). @return length; the bytes are in c->packed until the next call
  */
 size_t codec_pack(codec *c, const void *data, size_t n, size_t size);
+/** The same with zeros behind the n elements, so that they are `whole`, which need not be in memory. */
+size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size);
 /** The largest length that codec_pack() can give. */
 size_t codec_bound(size_t bytes);
 /** Unpack exactly n elements. @return false when the bytes are damaged or of another length */

@@ -84,7 +84,7 @@ struct store_writer {
     char *path;
     file_aside aside; /* fd -1: finished */
     store_options options;
-    hdf_file file; /* fd -1: none */
+    hdf_file file;     /* fd -1: none */
     arg_shapes shapes; /* the dictionary of arguments */
 
     pthread_mutex_t tables; /* guards these two */
@@ -144,6 +144,9 @@ marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_
 /** Pack and write one chunk of `n` elements at chunk index `index`. Thread: any. */
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        chunk_hint *hint);
+/** The same, with zeros behind the n elements up to `whole`. */
+marey_status out_chunk_padded(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
+                              size_t whole, chunk_hint *hint);
 /** All that is held, then the file's own structure. */
 marey_status out_finish(store_writer *w, const trace_model *m);
 /** Free what is held. */

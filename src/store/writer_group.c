@@ -58,7 +58,7 @@ struct store_group {
     uint32_t n;
     text_room args; /* records */
     size_t n_args;
-    arg_taker *taker; /* NULL until a text comes that is not taken apart */
+    arg_taker *taker;    /* NULL until a text comes that is not taken apart */
     group_track *tracks; /* by track row */
     size_t n_tracks, cap_tracks;
     carry_entry *carries;
@@ -134,7 +134,8 @@ static void run_block(void *ctx)
     chunk_hint hints[N_COLUMNS];
     marey_status status = MAREY_OK;
     for (unsigned i = 0; i < N_COLUMNS && status == MAREY_OK; i++) {
-        status = out_chunk(w, (schema_id)(S_EVENT_START + i), &b->codec, j->block, columns[i], BLOCK_EVENTS, &hints[i]);
+        status = out_chunk_padded(w, (schema_id)(S_EVENT_START + i), &b->codec, j->block, columns[i], j->n,
+                                  BLOCK_EVENTS, &hints[i]);
     }
     if (status == MAREY_OK) {
         (void)pthread_mutex_lock(&w->lock);
@@ -470,13 +471,6 @@ static block_job *make_job(store_group *g, uint32_t block)
         g->args = (text_room){0};
         g->n_args = 0;
     }
-    size_t rest = BLOCK_EVENTS - g->n;
-    memset(j->start_ns + g->n, 0, rest * sizeof j->start_ns[0]);
-    memset(j->dur_ns + g->n, 0, rest * sizeof j->dur_ns[0]);
-    memset(j->name + g->n, 0, rest * sizeof j->name[0]);
-    memset(j->klass + g->n, 0, rest);
-    memset(j->flags + g->n, 0, rest);
-    memset(j->instance + g->n, 0, rest * sizeof j->instance[0]);
     return j;
 }
 

@@ -96,7 +96,13 @@ marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        chunk_hint *hint)
 {
-    size_t length = codec_pack(c, data, n, schema_type_size(SCHEMA[id].type));
+    return out_chunk_padded(w, id, c, index, data, n, n, hint);
+}
+
+marey_status out_chunk_padded(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
+                              size_t whole, chunk_hint *hint)
+{
+    size_t length = codec_pack_padded(c, data, n, whole, schema_type_size(SCHEMA[id].type));
     hint->size = (uint32_t)length;
     hint->crc = codec_crc(c->packed, length);
     hint->addr = hdf_put(&w->file, c->packed, length);

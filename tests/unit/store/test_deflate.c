@@ -173,12 +173,45 @@ static void planes(void **state)
     }
 }
 
+/* Zeros that are not in memory give the same bytes as those that are. */
+static void padding(void **state)
+{
+    (void)state;
+    enum { WHOLE = 300 };
+    static const size_t sizes[] = {1, 4, 8};
+    uint64_t in[WHOLE];
+    uint64_t noise[WHOLE];
+    uint64_t out[WHOLE];
+    codec c = {0};
+    prng r;
+    prng_seed(&r, 9);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        for (size_t n = 0; n <= WHOLE; n += 1 + n / 3) {
+            const size_t used = n * sizes[k];
+            for (size_t i = 0; i < WHOLE; i++) {
+                noise[i] = prng_below(&r, 1000000);
+            }
+            memset(in, 0, sizeof in);
+            memcpy(in, noise, used);
+            size_t length = codec_pack_padded(&c, noise, n, WHOLE, sizes[k]);
+            uint8_t *padded = mem_alloc(length);
+            memcpy(padded, c.packed, length);
+            assert_true(codec_unpack(&c, padded, length, WHOLE, sizes[k], out));
+            assert_memory_equal(out, in, WHOLE * sizes[k]);
+            assert_int_equal(codec_pack(&c, in, WHOLE, sizes[k]), length);
+            assert_memory_equal(c.packed, padded, length);
+            free(padded);
+        }
+    }
+    codec_deinit(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(degenerate), cmocka_unit_test(deep_trees),
         cmocka_unit_test(mixtures),   cmocka_unit_test(refuses_what_does_not_fit),
-        cmocka_unit_test(planes),
+        cmocka_unit_test(planes),     cmocka_unit_test(padding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
