@@ -7,7 +7,7 @@ if(MAREY_VIEWER)
     list(APPEND MAREY_APP_LIBS PkgConfig::GLFW PkgConfig::EGL)
 else()
     # What draws: the files of src/app that need the rooms of viewer.cmake.
-    set(MAREY_APP_EXCLUDE "/(session|panels|panel_[a-z]+|opening|actions|comm_actions|graph_actions|graph_find|graph_script|select|pointer|window|look|zoom_script|cmd_open|cmd_render|cmd_bench)\\.c$")
+    set(MAREY_APP_EXCLUDE "/(session|panels|panel_[a-z]+|opening|actions|comm_actions|graph_actions|graph_find|graph_script|select|pointer|window|look|zoom_script|cmd_open|cmd_render|picture|cmd_bench)\\.c$")
 endif()
 marey_add_room(app DEPS ${MAREY_APP_DEPS} LIBS ${MAREY_APP_LIBS} EXCLUDE ${MAREY_APP_EXCLUDE})
 target_compile_definitions(marey-app PUBLIC

@@ -37,3 +37,10 @@ if(MAREY_VIEWER)
     set_tests_properties(e2e.window_graph PROPERTIES LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
         ENVIRONMENT "LIBGL_ALWAYS_SOFTWARE=1")
 endif()
+
+# What is installed, from a program outside of marey.
+if(TARGET libmarey-data)
+    add_test(NAME e2e.install COMMAND ${MAREY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/install.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}
+        ${CMAKE_COMMAND} ${MAREY_VIEWER})
+    set_tests_properties(e2e.install PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77 ENVIRONMENT "LIBGL_ALWAYS_SOFTWARE=1")
+endif()

@@ -6,11 +6,8 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/look.h"
-#include "app/opening.h"
+#include "app/picture.h"
 #include "app/program.h"
-#include "app/session.h"
-#include "base/mem.h"
-#include "render/render.h"
 
 typedef struct render_job {
     session_look look;
@@ -20,48 +17,6 @@ typedef struct render_job {
     bool quiet;
     char *file;
 } render_job;
-
-static marey_status write_frame(session *s, headless *h, renderer *r, const char *path, diag *d)
-{
-    int w = s->input.width_px;
-    int ht = s->input.height_px;
-    marey_status status = renderer_draw(r, &s->list, s->text, NULL, d);
-    if (status != MAREY_OK) {
-        return status;
-    }
-    uint8_t *pixels = mem_alloc((size_t)w * (size_t)ht * 4);
-    status = headless_read(h, pixels, d);
-    if (status == MAREY_OK) {
-        status = png_write(path, pixels, w, ht, d);
-    }
-    free(pixels);
-    return status;
-}
-
-static marey_status draw(const render_job *job, diag *d)
-{
-    headless *h = NULL;
-    renderer *r = NULL;
-    session *s = NULL;
-    session_options options = {.look = job->look};
-    scene_input input = {
-        .width_px = job->size[0], .height_px = job->size[1], .scale = job->scale, .cursor_x = -1, .cursor_y = -1};
-    opening o;
-    opening_begin(&o, job->file, &options, &input);
-    marey_status status = headless_create(&h, job->size[0], job->size[1], d);
-    if (status == MAREY_OK) {
-        status = renderer_create(&r, headless_get_proc(), d);
-    }
-    marey_status opened = opening_end(&o, &s, d);
-    MAREY_TRY(opened != MAREY_OK ? opened : status);
-    MAREY_TRY(session_build_complete(s, d));
-    MAREY_TRY(write_frame(s, h, r, job->out, d));
-fail:
-    renderer_destroy(&r);
-    headless_destroy(&h);
-    session_close(&s);
-    return status;
-}
 
 static bool check(const render_job *job)
 {
@@ -114,7 +69,8 @@ int cmd_render(int argc, char **argv)
     diag_init(&d);
     marey_status status = input_resolve(paths.items, paths.n, job.quiet, &job.file, &d);
     if (status == MAREY_OK) {
-        status = draw(&job, &d);
+        picture p = {job.look, job.file, job.out, job.size[0], job.size[1], job.scale};
+        status = picture_write(&p, &d);
     }
     program_print_messages(&d, job.quiet);
     diag_deinit(&d);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *marey_status_text(marey_status status)
+/* Also a call of the installed library (include/marey/status.h). */
+__attribute__((visibility("default"))) const char *marey_status_text(marey_status status)
 {
     static const char *const texts[] = {
 #define X(name, text) text,

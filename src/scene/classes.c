@@ -1,8 +1,8 @@
 /*
- * Which class has the most time in a column, as far as tiles can prove it. A bin's share of a class is known to a 255th,
- * and where in the bin it lies is not known: what a column holds of a bin across its edge is somewhere between nothing
- * and all of the class's time. A class whose least is more than any other's most is proved; a column without one is left
- * to the events (refine.c).
+ * Which class has the most time in a column, as far as tiles can prove it. A bin's share of a class is known to a
+ * 255th, and where in the bin it lies is not known: what a column holds of a bin across its edge is somewhere between
+ * nothing and all of the class's time. A class whose least is more than any other's most is proved; a column without
+ * one is left to the events (refine.c).
  */
 #include <string.h>
 

@@ -175,8 +175,8 @@ static bool settle_list(const refinement *k, row_raster *r, int kind, bool all_h
             l->items[left++] = column;
         } else if (all_here) {
             arena_reset(&w->scratch);
-            changed |= kind == DOUBT_INK ? settle_ink(k->s, k->span, r, column, w)
-                                         : settle_class(k->s, k->span, r, column, w);
+            changed |=
+                kind == DOUBT_INK ? settle_ink(k->s, k->span, r, column, w) : settle_class(k->s, k->span, r, column, w);
         }
     }
     l->n = left;
@@ -237,7 +237,8 @@ static void settle_some(refinement *k)
     }
 }
 
-/* Which doubts can be settled within the bound? Each is judged by itself, so that the answer does not change on the way. */
+/* Which doubts can be settled within the bound? Each is judged by itself, so that the answer does not change on the
+ * way. */
 static void choose_kinds(refinement *k)
 {
     bool *const is_coarse[N_DOUBTS] = {&k->s->frame.has_coarse_edges, &k->s->frame.has_coarse_classes};
