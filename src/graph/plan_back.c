@@ -29,18 +29,33 @@ typedef struct inner_arc {
     uint32_t parent, from, to, weight;
 } inner_arc;
 
-static int by_parent(const void *a, const void *b)
-{
-    const inner_arc *x = a, *y = b;
-    return x->parent < y->parent ? -1 : x->parent > y->parent;
-}
-
 static void number_children(plan_work *w, uint32_t parent)
 {
     uint32_t n = 0;
     for (uint32_t t = plan_inner(w, parent)->first_child; t != GRAPH_NONE; t = w->tree[t].next) {
         w->tree[t].local = n++;
     }
+}
+
+/* Stack by stack, those of the module itself first; in the order of edges. */
+static void sort_arcs(plan_work *w, uint32_t module, inner_arc *arcs, size_t m)
+{
+    size_t n = plan_inner(w, module)->n_children + (size_t)1;
+    uint32_t *first = mem_calloc(n + 1, sizeof *first);
+    inner_arc *copy = mem_alloc((m + 1) * sizeof *copy);
+    number_children(w, module);
+    for (size_t i = 0; i < m; i++) {
+        copy[i] = arcs[i];
+        first[arcs[i].parent == module ? 1 : w->tree[arcs[i].parent].local + 2]++;
+    }
+    for (size_t k = 0; k < n; k++) {
+        first[k + 1] += first[k];
+    }
+    for (size_t i = 0; i < m && !plan_stop(w, i); i++) {
+        arcs[first[copy[i].parent == module ? 0 : w->tree[copy[i].parent].local + 1]++] = copy[i];
+    }
+    free(first);
+    free(copy);
 }
 
 /* Arcs of one parent. */
@@ -83,7 +98,7 @@ static void order_module(plan_work *w, uint32_t module)
         arcs[m++] = (inner_arc){inside ? a : module, inside ? from : a, inside ? to : b, weight};
     }
     if (stacks && !is_cancelled(w->o.cancel)) {
-        qsort(arcs, m, sizeof *arcs, by_parent);
+        sort_arcs(w, module, arcs, m);
     }
     for (size_t i = 0, end; i < m && !is_cancelled(w->o.cancel); i = end) {
         for (end = i; end < m && arcs[end].parent == arcs[i].parent;) {
