@@ -140,6 +140,10 @@ static planned_row *plan_rows(scene *s, size_t n)
     raster_run(s, &p);
     if (refine_rows(s)) {
         forget_groups(s, groups, n_groups);
+        for (size_t i = 0; i < n_groups; i++) { /* of closed ones no rank was asked for until now */
+            plan_group(s, &p, groups[i]);
+        }
+        raster_run(s, &p);
     }
     raster_groups(s, groups, n_groups);
     for (size_t i = 0; i < n; i++) {
