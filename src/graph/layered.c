@@ -7,8 +7,36 @@
 
 #include "base/mem.h"
 
+static void unset(void *array)
+{
+    void **a = array;
+    free(*a);
+    *a = NULL;
+}
+
+void layered_unlink(layered *g)
+{
+    unset(&g->pos);
+    unset(&g->layer_first);
+    unset(&g->order);
+    unset(&g->link_from);
+    unset(&g->link_to);
+    unset(&g->link_in);
+    unset(&g->link_out);
+    unset(&g->link_lo);
+    unset(&g->link_hi);
+    unset(&g->link_loose);
+    unset(&g->link_turned);
+    unset(&g->down_first);
+    unset(&g->up_first);
+    unset(&g->up_link);
+    unset(&g->v);
+    g->n = g->n_real;
+}
+
 void layered_deinit(layered *g)
 {
+    layered_unlink(g);
     free(g->id);
     free(g->lines);
     free(g->line_first);
@@ -20,19 +48,6 @@ void layered_deinit(layered *g)
     free(g->out);
     free(g->in_at);
     free(g->layer);
-    free(g->pos);
-    free(g->chain_out);
-    free(g->chain_in);
-    free(g->chain_in_layer);
-    free(g->layer_first);
-    free(g->order);
-    free(g->link_from);
-    free(g->link_to);
-    free(g->link_in);
-    free(g->down_first);
-    free(g->up_first);
-    free(g->up_link);
-    free(g->v);
     memset(g, 0, sizeof *g);
 }
 
@@ -169,9 +184,6 @@ static void component_vertices(layered *g, const module_in *in, const parts *p, 
     g->out = mem_calloc(n + 1U, sizeof *g->out);
     g->in_at = mem_calloc(n + 1U, sizeof *g->in_at);
     g->layer = mem_calloc(n + 1U, sizeof *g->layer);
-    g->chain_out = mem_alloc((n + 1U) * sizeof *g->chain_out);
-    g->chain_in = mem_alloc((n + 1U) * sizeof *g->chain_in);
-    g->chain_in_layer = mem_alloc((n + 1U) * sizeof *g->chain_in_layer);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t x = p->vertex[p->first[c] + i];
         g->id[i] = x;
@@ -179,29 +191,106 @@ static void component_vertices(layered *g, const module_in *in, const parts *p, 
             g->su[i] = in->su[x];
             g->sv[i] = in->sv[x];
             g->in_at[i] = in->in_at[x];
-            g->out[i] = in->out_at[x] >= 0 ? in->out_at[x] : in->sv[x] / 2;
+            g->out[i] = in->out_at[x] >= 0 ? in->out_at[x] : layered_side_middle(g, i);
         } else {
             *(x == in->n ? &g->in_port : &g->out_port) = i;
         }
     }
 }
 
-static void component_lines(layered *g, const module_in *in, const parts *p, uint32_t c)
+void layered_index_lines(layered *g)
 {
     uint32_t *from = mem_alloc((g->n_lines + 1U) * sizeof *from);
     uint32_t *to = mem_alloc((g->n_lines + 1U) * sizeof *to);
-    g->lines = mem_alloc((g->n_lines + 1U) * sizeof *g->lines);
     for (uint32_t i = 0; i < g->n_lines; i++) {
-        uint32_t id = p->line[p->line_first[c] + i];
-        from[i] = p->local[in->from[id]];
-        to[i] = p->local[in->to[id]];
-        g->lines[i] = (layered_line){
-            .from = from[i], .to = to[i], .id = id, .outer = in->flags[id] & LINE_BACK ? OUTER_BACK : OUTER_NONE};
+        from[i] = g->lines[i].from;
+        to[i] = g->lines[i].to;
     }
+    free(g->line_first);
+    free(g->line_of);
+    free(g->line_in_first);
+    free(g->line_in_of);
     bucket(from, g->n_lines, g->n_real, &g->line_first, &g->line_of);
     bucket(to, g->n_lines, g->n_real, &g->line_in_first, &g->line_in_of);
     free(from);
     free(to);
+}
+
+/* Lines that run back between closed boxes are laid out the other way round: they leave at the left and arrive at the
+ * right. An open module has its ports where its inside needs them: its lines go round the outside. */
+static void component_lines(layered *g, const module_in *in, const parts *p, uint32_t c)
+{
+    g->lines = mem_alloc((g->n_lines + 1U) * sizeof *g->lines);
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        uint32_t id = p->line[p->line_first[c] + i];
+        uint32_t from = in->from[id];
+        uint32_t to = in->to[id];
+        bool back = (in->flags[id] & LINE_BACK) != 0;
+        bool turned = back && from < in->n && to < in->n && in->in_at[from] < 0 && in->in_at[to] < 0;
+        g->lines[i] = (layered_line){.from = p->local[turned ? to : from],
+                                     .to = p->local[turned ? from : to],
+                                     .id = id,
+                                     .turned = turned,
+                                     .outer = back ? OUTER_BACK : OUTER_NONE};
+    }
+    layered_index_lines(g);
+}
+
+enum { FEW_VERTICES = 400 };
+
+static bool worth_parting(const layered *g)
+{
+    uint64_t n = g->n_real;
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        n += g->lines[i].outer == OUTER_NONE ? g->layer[g->lines[i].to] - g->layer[g->lines[i].from] : 0;
+    }
+    return g->n_crossings > 0 && n <= 2 * FEW_VERTICES;
+}
+
+static void take_order(layered *g, const uint32_t *order)
+{
+    memcpy(g->order, order, g->n * sizeof *order);
+    for (uint32_t l = 0; l < g->n_layers; l++) {
+        for (uint32_t k = g->layer_first[l]; k < g->layer_first[l + 1]; k++) {
+            g->pos[g->order[k]] = k - g->layer_first[l];
+        }
+    }
+}
+
+/* Trunks first; where lines cross, in small graphs, also with a chain for each line, if that crosses clearly less. */
+static marey_status arrange(layered *g)
+{
+    marey_status status = MAREY_OK;
+    layered_line *lines = NULL;
+    uint32_t *order = NULL;
+    MAREY_TRY(layered_links(g));
+    MAREY_TRY(layered_order(g));
+    if (worth_parting(g)) {
+        uint64_t n_crossings = g->n_crossings;
+        lines = g->lines;
+        order = g->order;
+        g->order = NULL;
+        g->lines = mem_alloc((g->n_lines + 1U) * sizeof *g->lines);
+        memcpy(g->lines, lines, g->n_lines * sizeof *g->lines);
+        for (uint32_t i = 0; i < g->n_lines; i++) {
+            g->lines[i].own = true;
+            g->lines[i].merged = false;
+        }
+        layered_unlink(g);
+        MAREY_TRY(layered_links(g));
+        MAREY_TRY(layered_order(g));
+        if (g->n_crossings + g->n_crossings / 4 >= n_crossings) {
+            memcpy(g->lines, lines, g->n_lines * sizeof *g->lines);
+            layered_unlink(g);
+            MAREY_TRY(layered_links(g));
+            take_order(g, order);
+            g->n_crossings = n_crossings;
+        }
+    }
+fail:
+    free(lines);
+    free(order);
+    return status;
 }
 
 static marey_status lay_component(const module_in *in, parts *p, uint32_t c, module_out *out, cancel_flag *cancel)
@@ -216,8 +305,7 @@ static marey_status lay_component(const module_in *in, parts *p, uint32_t c, mod
     component_vertices(&g, in, p, c);
     component_lines(&g, in, p, c);
     MAREY_TRY(layered_rank(&g));
-    MAREY_TRY(layered_links(&g));
-    MAREY_TRY(layered_order(&g));
+    MAREY_TRY(arrange(&g));
     MAREY_TRY(layered_place(&g));
     MAREY_TRY(layered_route(&g, out, p->n_points + p->line_first[c], &p->size[c]));
     out->n_crossings += g.n_crossings;
@@ -300,15 +388,20 @@ static void pack(const module_in *in, parts *p, float *su, float *sv)
     *sv = v + high + in->pad_v0 + in->pad_v1;
 }
 
+static float middle_of(const module_in *in, uint32_t x)
+{
+    return (in->inset[x][0] + in->sv[x] - in->inset[x][1]) / 2;
+}
+
 /* A revealed line lies over the finished drawing: it moves nothing. */
 static void overlay(const module_in *in, module_out *out, uint32_t line)
 {
     uint32_t x = in->from[line];
     uint32_t y = in->to[line];
     float su = x == in->n ? 0 : out->u[x] + in->su[x];
-    float sv = x == in->n ? out->in_at : out->v[x] + (in->out_at[x] >= 0 ? in->out_at[x] : in->sv[x] / 2);
+    float sv = x == in->n ? out->in_at : out->v[x] + (in->out_at[x] >= 0 ? in->out_at[x] : middle_of(in, x));
     float tu = y == in->n + 1 ? out->su : out->u[y];
-    float tv = y == in->n + 1 ? out->out_at : out->v[y] + (in->in_at[y] >= 0 ? in->in_at[y] : in->sv[y] / 2);
+    float tv = y == in->n + 1 ? out->out_at : out->v[y] + (in->in_at[y] >= 0 ? in->in_at[y] : middle_of(in, y));
     float turn = tu - TRACK_GAP;
     layout_point way[6] = {{su, sv}, {turn, sv}, {turn, tv}, {tu, tv}};
     uint32_t n = 4;

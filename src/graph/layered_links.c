@@ -5,13 +5,13 @@
 #include "base/mem.h"
 #include "graph/layered.h"
 
-/* How far the chains of each vertex reach: layers behind it, layers before it. */
+/* How far the chains of each vertex reach: layers behind it, layers before it. Lines with a chain of their own apart. */
 static void find_reach(layered *g, uint32_t *behind, uint32_t *before)
 {
     for (uint32_t i = 0; i < g->n_lines; i++) {
         const layered_line *l = &g->lines[i];
         uint32_t far = g->layer[l->to] - g->layer[l->from] - 1;
-        if (l->outer == OUTER_NONE) {
+        if (l->outer == OUTER_NONE && !l->own) {
             uint32_t *reach = l->merged ? &before[l->to] : &behind[l->from];
             *reach = far > *reach ? far : *reach;
         }
@@ -31,40 +31,68 @@ static void grow_vertices(layered *g, uint32_t n)
     g->n = n;
 }
 
+/* Dummies of a line with a chain of its own. @return the next free vertex */
+static uint32_t own_chain(layered *g, layered_line *l, uint32_t n)
+{
+    l->base = n - g->layer[l->from] - 1;
+    for (uint32_t k = g->layer[l->from] + 1; k < g->layer[l->to]; k++) {
+        g->layer[n++] = k;
+    }
+    return n;
+}
+
+static uint32_t count_dummies(const layered *g, const uint32_t *behind, const uint32_t *before)
+{
+    uint32_t n = 0;
+    for (uint32_t x = 0; x < g->n_real; x++) {
+        n += behind[x] + before[x];
+    }
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        const layered_line *l = &g->lines[i];
+        n += l->own && l->outer == OUTER_NONE ? g->layer[l->to] - g->layer[l->from] - 1 : 0;
+    }
+    return n;
+}
+
+/* origin: where each dummy belongs in the order of the input. */
 static void make_chains(layered *g, uint32_t *origin)
 {
     uint32_t *behind = mem_calloc(g->n_real + 1U, sizeof *behind);
     uint32_t *before = mem_calloc(g->n_real + 1U, sizeof *before);
-    uint32_t n = g->n_real;
+    uint32_t *chain_out = mem_alloc((g->n_real + 1U) * sizeof *chain_out);
+    uint32_t *chain_in = mem_alloc((g->n_real + 1U) * sizeof *chain_in);
     find_reach(g, behind, before);
-    for (uint32_t x = 0; x < g->n_real; x++) {
-        n += behind[x] + before[x];
-    }
-    grow_vertices(g, n);
-    n = g->n_real;
-    for (uint32_t x = 0; x < g->n_real; x++) {
-        g->chain_out[x] = n;
+    grow_vertices(g, g->n_real + count_dummies(g, behind, before));
+    for (uint32_t x = 0, n = g->n_real; x < g->n_real; x++) {
+        uint32_t first = n;
+        chain_out[x] = n - g->layer[x] - 1;
         for (uint32_t k = 0; k < behind[x]; k++) {
             g->layer[n++] = g->layer[x] + 1 + k;
         }
-        g->chain_in[x] = n;
-        g->chain_in_layer[x] = g->layer[x] - before[x];
+        chain_in[x] = n - (g->layer[x] - before[x]);
         for (uint32_t k = 0; k < before[x]; k++) {
-            g->layer[n++] = g->chain_in_layer[x] + k;
+            g->layer[n++] = g->layer[x] - before[x] + k;
+        }
+        for (uint32_t k = g->line_first[x]; k < g->line_first[x + 1]; k++) {
+            layered_line *l = &g->lines[g->line_of[k]];
+            n = l->own && l->outer == OUTER_NONE ? own_chain(g, l, n) : n;
+        }
+        for (; first < n; first++) {
+            origin[first - g->n_real] = x;
         }
     }
-    /* Where each dummy belongs in the order of the input. */
-    for (uint32_t x = 0, d = g->n_real; x < g->n_real; x++) {
-        for (uint32_t end = d + behind[x] + before[x]; d < end; d++) {
-            origin[d - g->n_real] = x;
-        }
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        layered_line *l = &g->lines[i];
+        l->base = l->own ? l->base : l->merged ? chain_in[l->to] : chain_out[l->from];
     }
     free(behind);
     free(before);
+    free(chain_out);
+    free(chain_in);
 }
 
 /* Links in the order of lines; those of a chain come once. */
-static void push_links(layered *g, uint32_t *from, uint32_t *to)
+static void push_links(layered *g, uint32_t *from, uint32_t *to, uint8_t *turned)
 {
     uint8_t *seen =
         mem_calloc(g->n + 1U, 1); /* dummies of source chains with a link in, of target chains with one out */
@@ -84,6 +112,7 @@ static void push_links(layered *g, uint32_t *from, uint32_t *to)
                     continue;
                 }
             }
+            turned[n] = l->turned;
             from[n] = a;
             to[n++] = b;
         }
@@ -97,7 +126,7 @@ static size_t most_links(const layered *g)
     return (size_t)g->n - g->n_real + g->n_lines;
 }
 
-static void index_links(layered *g, const uint32_t *from, const uint32_t *to)
+static void index_links(layered *g, const uint32_t *from, const uint32_t *to, const uint8_t *turned)
 {
     size_t n = g->n_links;
     g->down_first = mem_calloc(g->n + 2U, sizeof *g->down_first);
@@ -105,6 +134,11 @@ static void index_links(layered *g, const uint32_t *from, const uint32_t *to)
     g->link_from = mem_alloc((n + 1) * sizeof *g->link_from);
     g->link_to = mem_alloc((n + 1) * sizeof *g->link_to);
     g->link_in = mem_calloc(n + 1, sizeof *g->link_in);
+    g->link_out = mem_calloc(n + 1, sizeof *g->link_out);
+    g->link_lo = mem_calloc(n + 1, sizeof *g->link_lo);
+    g->link_hi = mem_calloc(n + 1, sizeof *g->link_hi);
+    g->link_loose = mem_calloc(n + 1, 1);
+    g->link_turned = mem_calloc(n + 1, 1);
     g->up_link = mem_alloc((n + 1) * sizeof *g->up_link);
     for (size_t i = 0; i < n; i++) {
         g->down_first[from[i] + 1]++;
@@ -125,6 +159,7 @@ static void index_links(layered *g, const uint32_t *from, const uint32_t *to)
         uint32_t k = next[from[by_end[i]]]++;
         g->link_from[k] = from[by_end[i]];
         g->link_to[k] = to[by_end[i]];
+        g->link_turned[k] = turned[by_end[i]];
     }
     memcpy(next, g->up_first, g->n * sizeof *next);
     for (size_t k = 0; k < n; k++) {
@@ -134,7 +169,7 @@ static void index_links(layered *g, const uint32_t *from, const uint32_t *to)
     free(by_end);
 }
 
-uint32_t layered_link(const layered *g, uint32_t from, uint32_t to)
+uint32_t layered_link(const layered *g, uint32_t from, uint32_t to, bool turned)
 {
     uint32_t lo = g->down_first[from];
     uint32_t hi = g->down_first[from + 1];
@@ -143,7 +178,7 @@ uint32_t layered_link(const layered *g, uint32_t from, uint32_t to)
         lo = g->link_to[mid] < to ? mid + 1 : lo;
         hi = g->link_to[mid] < to ? hi : mid;
     }
-    return lo;
+    return lo + (g->link_turned[lo] != turned);
 }
 
 /* Layers in the order of the input; a dummy stands where its chain's owner does. Two counting passes. */
@@ -186,17 +221,19 @@ marey_status layered_links(layered *g)
     make_chains(g, origin);
     uint32_t *from = mem_alloc((most_links(g) + 1) * sizeof *from);
     uint32_t *to = mem_alloc((most_links(g) + 1) * sizeof *to);
+    uint8_t *turned = mem_alloc(most_links(g) + 1);
     if (!is_cancelled(g->cancel)) {
-        push_links(g, from, to);
+        push_links(g, from, to, turned);
     }
     if (!is_cancelled(g->cancel)) {
-        index_links(g, from, to);
+        index_links(g, from, to, turned);
     }
     if (!is_cancelled(g->cancel)) {
         input_order(g, origin);
     }
     free(from);
     free(to);
+    free(turned);
     free(origin);
     return is_cancelled(g->cancel) ? MAREY_CANCELLED : MAREY_OK;
 }

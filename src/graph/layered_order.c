@@ -9,7 +9,6 @@
 #include "graph/layered.h"
 
 enum {
-    LEAST_STEP = 4,
     SWEEPS_SMALL = 24,
     SWEEPS_LARGE = 4,
     SMALL = 3000,
@@ -558,33 +557,6 @@ static void find_order(orderer *o)
     free(start);
 }
 
-/* Where lines end: spread about the middle in the order of what they come from, or at the port. */
-static void find_ends(orderer *o)
-{
-    layered *g = o->g;
-    for (uint32_t l = 1; l < g->n_layers; l++) {
-        look_beside(o, l, true);
-    }
-    for (uint32_t x = 0; x < g->n_real; x++) {
-        uint32_t n = g->up_first[x + 1] - g->up_first[x];
-        if (g->in_at[x] < 0) {
-            float step = n > 1 ? (g->sv[x] - 12) / (float)n : 0;
-            step = step > 12 ? 12 : step < LEAST_STEP ? 0 : step; /* too many: they meet in the middle */
-            const uint32_t *near = o->up_at + g->up_first[x];
-            for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
-                uint32_t p = g->pos[g->link_from[g->up_link[k]]];
-                const uint32_t *found = bsearch(&p, near, n, sizeof p, compare_u32);
-                float rank = (float)(found - near);
-                g->link_in[g->up_link[k]] = g->sv[x] / 2 + (rank - (float)(n - 1) / 2) * step;
-            }
-        } else {
-            for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
-                g->link_in[g->up_link[k]] = g->in_at[x];
-            }
-        }
-    }
-}
-
 marey_status layered_order(layered *g)
 {
     orderer o = {.g = g};
@@ -616,7 +588,6 @@ marey_status layered_order(layered *g)
         }
     }
     find_order(&o);
-    find_ends(&o);
     free(o.keys);
     free(o.scratch);
     free(o.tree);

@@ -118,10 +118,11 @@ static void align_vertex(placer *p, uint32_t x, bool above, bool reverse, int64_
         uint32_t link = p->near[(t == 0) != reverse ? lo : hi];
         uint32_t u = above ? g->link_from[link] : g->link_to[link];
         int64_t at = reverse ? -(int64_t)g->pos[u] : (int64_t)g->pos[u];
-        if (p->conflict[link] || at <= *r || p->next[u] != u) {
+        if (p->conflict[link] || g->link_loose[link] || at <= *r || p->next[u] != u) {
             continue;
         }
-        float off = above ? layered_level_out(g, u) - g->link_in[link] : g->link_in[link] - layered_level_out(g, x);
+        float off = g->link_out[link] - g->link_in[link];
+        off = above ? off : -off;
         p->root[x] = p->root[u];
         p->next[u] = x; /* marks u as taken on this side */
         p->shift[x] = p->shift[u] + off;
@@ -294,7 +295,10 @@ static double cost(const layered *g, const float *x)
 {
     double sum = 0;
     for (uint32_t k = 0; k < g->n_links; k++) {
-        float d = x[g->link_from[k]] + g->out[g->link_from[k]] - x[g->link_to[k]] - g->link_in[k];
+        if (g->link_loose[k]) {
+            continue;
+        }
+        float d = x[g->link_from[k]] + g->link_out[k] - x[g->link_to[k]] - g->link_in[k];
         d = d < 0 ? -d : d;
         sum += d < 0.5F ? 0 : (double)d + 8;
     }
@@ -367,6 +371,7 @@ marey_status layered_place(layered *g)
                 .queue = mem_alloc(n * sizeof(uint32_t)),
                 .at = mem_alloc(n * sizeof(float)),
                 .near = mem_alloc((MOST_NEAR + 1) * sizeof(uint32_t))};
+    layered_ends(g);
     mark_conflicts(&p);
     for (int i = 0; i < 4; i++) {
         p.x[i] = mem_alloc(n * sizeof(float));
@@ -378,6 +383,7 @@ marey_status layered_place(layered *g)
     if (!is_cancelled(g->cancel)) {
         take_best(&p);
         layered_refine(g);
+        layered_slide_ends(g);
     }
     for (int i = 0; i < 4; i++) {
         free(p.x[i]);

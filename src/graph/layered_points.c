@@ -1,4 +1,4 @@
-/* Rows, and the points of each line: along its chain from gap to gap, round row ends, or round the outside. */
+/* The points of each line: along its chain from gap to gap, round row ends, or round the outside. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,23 +30,30 @@ static float row_shift(const router *r, uint32_t x)
     return r->row_v[r->row_of[r->g->layer[x]]];
 }
 
-/* From vertex a to b in the next layer; the line stands at v of a. */
-static void emit_link(const router *r, module_out *o, size_t first, uint32_t a, uint32_t b)
+static float start_of(const router *r, uint32_t link)
+{
+    uint32_t a = r->g->link_from[link];
+    return r->g->v[a] + r->g->link_out[link] + row_shift(r, a);
+}
+
+/* To the next layer; the line stands at its source. */
+static void emit_link(const router *r, module_out *o, size_t first, uint32_t link)
 {
     const layered *g = r->g;
-    float t = g->v[b] + g->link_in[layered_link(g, a, b)] + row_shift(r, b);
-    float s = layered_out_v(g, a) + row_shift(r, a);
-    uint32_t bend = r->out_wire[a];
+    uint32_t b = g->link_to[link];
+    float t = g->v[b] + g->link_in[link] + row_shift(r, b);
+    float s = start_of(r, link);
+    uint32_t bend = r->out_wire[link];
     if (bend != GRAPH_NONE) {
         emit(o, first, r->wire_at[bend], s);
-        if (r->start_wire[a] != GRAPH_NONE) {
-            emit(o, first, r->wire_at[bend], r->wire_at[r->row_wire[a]]);
-            bend = r->start_wire[a];
-            emit(o, first, r->wire_at[bend], r->wire_at[r->row_wire[a]]);
+        if (r->start_wire[link] != GRAPH_NONE) {
+            emit(o, first, r->wire_at[bend], r->wire_at[r->row_wire[link]]);
+            bend = r->start_wire[link];
+            emit(o, first, r->wire_at[bend], r->wire_at[r->row_wire[link]]);
         }
         emit(o, first, r->wire_at[bend], t);
     }
-    emit(o, first, r->layer_u[g->layer[b]], bend == GRAPH_NONE ? s : t);
+    emit(o, first, router_u(r, b), bend == GRAPH_NONE ? s : t);
 }
 
 static void emit_outer(const router *r, module_out *o, size_t first, uint32_t line)
@@ -67,7 +74,54 @@ static void emit_outer(const router *r, module_out *o, size_t first, uint32_t li
     }
     emit(o, first, to_u, to_v);
     emit(o, first, to_u, t);
-    emit(o, first, r->layer_u[g->layer[l->to]], t);
+    emit(o, first, router_u(r, l->to), t);
+}
+
+/* Along its chain, through the layers from .. to. */
+static void emit_chain(const router *r, module_out *o, size_t first, const layered_line *l, uint32_t from, uint32_t to)
+{
+    const layered *g = r->g;
+    for (uint32_t k = from; k < to; k++) {
+        uint32_t link = layered_link(g, layered_at(g, l, k), layered_at(g, l, k + 1), l->turned);
+        if (k == g->layer[l->from]) {
+            emit(o, first, router_u(r, l->from) + g->su[l->from], start_of(r, link));
+        }
+        emit_link(r, o, first, link);
+    }
+}
+
+/* From the in-port down beside the rows before, and in at the left of its row. @return the first layer there */
+static uint32_t emit_entry(const router *r, module_out *o, size_t first, const layered_line *l)
+{
+    const layered *g = r->g;
+    uint32_t k = r->row_first[r->row_of[g->layer[l->to]]];
+    uint32_t link = layered_link(g, layered_at(g, l, k - 1), layered_at(g, l, k), false);
+    float v = g->v[g->in_port] + row_shift(r, g->in_port);
+    float turn = r->wire_at[r->row_wire[link]];
+    float at = r->wire_at[r->start_wire[link]];
+    float t = g->v[g->link_to[link]] + g->link_in[link] + row_shift(r, g->link_to[link]);
+    emit(o, first, 0, v);
+    emit(o, first, r->port_u, v);
+    emit(o, first, r->port_u, turn);
+    emit(o, first, at, turn);
+    emit(o, first, at, t);
+    emit(o, first, router_u(r, g->link_to[link]), t);
+    return k;
+}
+
+/* From the end of its row to the out-port, beside the rows behind. */
+static void emit_exit(const router *r, module_out *o, size_t first, const layered_line *l)
+{
+    const layered *g = r->g;
+    uint32_t k = r->row_first[r->row_of[g->layer[l->from]] + 1] - 1;
+    uint32_t link = layered_link(g, layered_at(g, l, k), layered_at(g, l, k + 1), false);
+    emit_chain(r, o, first, l, g->layer[l->from], k);
+    float v = g->v[g->out_port] + row_shift(r, g->out_port);
+    uint32_t a = g->link_from[link];
+    emit(o, first, router_u(r, a) + g->su[a], start_of(r, link));
+    emit(o, first, r->exit_u, start_of(r, link));
+    emit(o, first, r->exit_u, v);
+    emit(o, first, r->su + LAYOUT_PAD, v);
 }
 
 static void emit_line(const router *r, module_out *o, uint32_t line)
@@ -75,106 +129,21 @@ static void emit_line(const router *r, module_out *o, uint32_t line)
     const layered *g = r->g;
     const layered_line *l = &g->lines[line];
     size_t first = o->n_points;
-    emit(o, first, r->layer_u[g->layer[l->from]] + g->su[l->from], layered_out_v(g, l->from) + row_shift(r, l->from));
     if (l->outer) {
+        emit(o, first, router_u(r, l->from) + g->su[l->from],
+             layered_out_v(g, l->from) + row_shift(r, l->from));
         emit_outer(r, o, first, line);
-        return;
+    } else if (router_leaves_side(r, l)) {
+        emit_exit(r, o, first, l);
+    } else {
+        uint32_t k = router_enters_side(r, l) ? emit_entry(r, o, first, l) : g->layer[l->from];
+        emit_chain(r, o, first, l, k, g->layer[l->to]);
     }
-    for (uint32_t k = g->layer[l->from]; k < g->layer[l->to]; k++) {
-        emit_link(r, o, first, layered_at(g, l, k), layered_at(g, l, k + 1));
+    for (size_t z = o->n_points; l->turned && first + 1 < z; first++) {
+        layout_point p = o->points[first];
+        o->points[first] = o->points[--z];
+        o->points[z] = p;
     }
-}
-
-/* How many lines a cut before this layer would turn, trunks counted once. */
-static uint32_t crossing_here(const layered *g, uint32_t layer)
-{
-    uint32_t n = 0;
-    for (uint32_t i = g->layer_first[layer - 1]; i < g->layer_first[layer]; i++) {
-        n += g->down_first[g->order[i]] < g->down_first[g->order[i] + 1];
-    }
-    return n;
-}
-
-static void one_row(router *r)
-{
-    r->n_rows = 1;
-    r->row_first = mem_calloc(2, sizeof *r->row_first);
-    r->row_first[1] = r->g->n_layers;
-}
-
-/* start[l]: where layer l would begin in one row. */
-static float *layer_starts(const layered *g, float *height)
-{
-    float *start = mem_alloc((g->n_layers + 1U) * sizeof *start);
-    float u = 0;
-    *height = 0;
-    for (uint32_t l = 0; l < g->n_layers; l++) {
-        float widest = 0;
-        float lo = INFINITY;
-        float hi = -INFINITY;
-        start[l] = u;
-        for (uint32_t i = g->layer_first[l]; i < g->layer_first[l + 1]; i++) {
-            uint32_t x = g->order[i];
-            widest = fmaxf(widest, g->su[x]);
-            lo = fminf(lo, g->v[x]);
-            hi = fmaxf(hi, g->v[x] + g->sv[x]);
-        }
-        *height = fmaxf(*height, hi - lo);
-        u += widest + LAYOUT_LAYER_GAP;
-    }
-    start[g->n_layers] = u;
-    return start;
-}
-
-/* The layer near `want` before which a cut turns fewest lines; 0: none that leaves rows of two layers. */
-static uint32_t best_cut(const layered *g, const float *start, uint32_t after, float want, float slack)
-{
-    uint32_t best = 0;
-    uint32_t least = GRAPH_NONE;
-    float off = INFINITY;
-    for (uint32_t l = after + 2; l + 1 < g->n_layers && start[l] <= want + slack; l++) {
-        uint32_t n = crossing_here(g, l);
-        float d = fabsf(start[l] - want);
-        if (start[l] >= want - slack && (n < least || (n == least && d < off))) {
-            best = l;
-            least = n;
-            off = d;
-        }
-    }
-    return best;
-}
-
-enum { LEAST_WRAPPED = 500 }; /* px: what is shorter is read in one row */
-
-void router_rows(router *r, float wrap_aspect)
-{
-    const layered *g = r->g;
-    float height;
-    float *start = layer_starts(g, &height);
-    float length = start[g->n_layers];
-    double aspect = 1.8; /* of the wrapped whole */
-    uint32_t rows = (uint32_t)lround(sqrt((double)length / (aspect * ((double)height + 2 * LAYOUT_GAP))));
-    if (wrap_aspect <= 0 || length < wrap_aspect * height || length < LEAST_WRAPPED || rows < 2 || g->n_layers < 4) {
-        free(start);
-        one_row(r);
-        return;
-    }
-    r->row_first = mem_calloc(rows + 1U, sizeof *r->row_first);
-    float row = length / (float)rows;
-    r->n_rows = 1;
-    for (uint32_t i = 1; i < rows; i++) {
-        uint32_t cut = best_cut(g, start, r->row_first[r->n_rows - 1], row * (float)i, row * 0.2F);
-        if (cut) {
-            r->row_first[r->n_rows++] = cut;
-        }
-    }
-    r->row_first[r->n_rows] = g->n_layers;
-    for (uint32_t i = 0; i < r->n_rows; i++) {
-        for (uint32_t l = r->row_first[i]; l < r->row_first[i + 1]; l++) {
-            r->row_of[l] = i;
-        }
-    }
-    free(start);
 }
 
 static void place_children(const router *r, module_out *out, component_size *size)
@@ -182,7 +151,7 @@ static void place_children(const router *r, module_out *out, component_size *siz
     const layered *g = r->g;
     for (uint32_t x = 0; x < g->n_real; x++) {
         if (g->id[x] < g->in->n) {
-            out->u[g->id[x]] = r->layer_u[g->layer[x]];
+            out->u[g->id[x]] = router_u(r, x);
             out->v[g->id[x]] = g->v[x] + row_shift(r, x);
         }
     }
@@ -196,12 +165,18 @@ static void place_children(const router *r, module_out *out, component_size *siz
     }
 }
 
+enum { FEW_ENOUGH = 4000 };
+
 marey_status layered_route(layered *g, module_out *out, uint32_t *n_points, component_size *size)
 {
     router r;
     router_init(&r, g);
     router_rows(&r, g->in->wrap_aspect);
-    bool done = router_run(&r);
+    bool done = true;
+    if (r.n_rows > 1 && g->n <= FEW_ENOUGH && router_loosen(&r)) { /* each row for itself */
+        done = layered_place(g) == MAREY_OK;
+    }
+    done = done && router_run(&r);
     if (done) {
         place_children(&r, out, size);
     }

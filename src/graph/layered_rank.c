@@ -151,6 +151,33 @@ static uint32_t out_port_layer(const layered *g)
     return max + 1;
 }
 
+/* A turned line runs forward, if it does so in the order of the others; else it is turned back. */
+static void place_turned(layered *g, const uint32_t *order)
+{
+    uint32_t *at = mem_alloc((g->n_real + 1U) * sizeof *at);
+    bool again = false;
+    for (uint32_t i = 0; i < g->n_real; i++) {
+        at[order[i]] = i;
+    }
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        layered_line *l = &g->lines[i];
+        if (l->turned && at[l->from] < at[l->to]) {
+            l->outer = OUTER_NONE;
+            l->own = true;
+        } else if (l->turned) {
+            uint32_t x = l->from;
+            l->from = l->to;
+            l->to = x;
+            l->turned = false;
+            again = true;
+        }
+    }
+    if (again) {
+        layered_index_lines(g);
+    }
+    free(at);
+}
+
 static uint32_t span(const layered *g, const layered_line *l)
 {
     return g->layer[l->to] - g->layer[l->from];
@@ -163,14 +190,14 @@ static void choose_chains(layered *g)
     uint32_t *n_in = mem_calloc(g->n_real + 1U, sizeof *n_in);
     for (uint32_t i = 0; i < g->n_lines; i++) {
         const layered_line *l = &g->lines[i];
-        if (counts(l) && span(g, l) > 1) {
+        if (counts(l) && !l->own && span(g, l) > 1) {
             n_out[l->from]++;
             n_in[l->to]++;
         }
     }
     for (uint32_t i = 0; i < g->n_lines; i++) {
         layered_line *l = &g->lines[i];
-        l->merged = n_in[l->to] > n_out[l->from] && n_in[l->to] > 2;
+        l->merged = !l->own && n_in[l->to] > n_out[l->from] && n_in[l->to] > 2;
     }
     free(n_out);
     free(n_in);
@@ -188,7 +215,8 @@ static bool too_many_within(const layered *g, uint32_t limit, uint32_t *out, uin
         const layered_line *l = &g->lines[i];
         if (counts(l) && span(g, l) <= limit) {
             uint32_t *reach = l->merged ? &in[l->to] : &out[l->from];
-            *reach = span(g, l) - 1 > *reach ? span(g, l) - 1 : *reach;
+            sum += l->own ? span(g, l) - 1 : 0;
+            *reach = !l->own && span(g, l) - 1 > *reach ? span(g, l) - 1 : *reach;
             steps += span(g, l);
         }
     }
@@ -225,6 +253,7 @@ marey_status layered_rank(layered *g)
         free(order);
         return MAREY_CANCELLED;
     }
+    place_turned(g, order);
     longest_path(g, order, lowest);
     if (g->out_port != GRAPH_NONE) {
         g->layer[g->out_port] = out_port_layer(g);

@@ -13,10 +13,11 @@
 
 /* How many px a bend is worth: trunks stay straight. */
 enum { BEND = 8, TRUNK_BEND = 160 };
+static const float SLIDE = 0.25F;
 
 typedef struct asked {
     float by; /* the shift that makes a link straight */
-    float bend;
+    float lo, hi, bend; /* between lo and hi its ends slide together */
 } asked;
 
 enum { SETTLED_SINGLE = 1, SETTLED_GROUP = 2 };
@@ -42,8 +43,7 @@ static uint32_t find_top(uint32_t *top, uint32_t x)
 /* How far down the end at `to` lies from the end at `from`. */
 static float fall(const layered *g, uint32_t link)
 {
-    uint32_t a = g->link_from[link];
-    return g->v[g->link_to[link]] + g->link_in[link] - g->v[a] - layered_level_out(g, a);
+    return g->v[g->link_to[link]] + g->link_in[link] - g->v[g->link_from[link]] - g->link_out[link];
 }
 
 static bool is_straight(float d)
@@ -51,15 +51,29 @@ static bool is_straight(float d)
     return d < 0.5F && d > -0.5F;
 }
 
-static float price(float d, float bend)
+/* What ends can slide costs little: straight from middle to middle is best. */
+static float price(float d, const asked *a)
 {
-    return is_straight(d) ? 0 : fabsf(d) + bend;
+    if (is_straight(d)) {
+        return 0;
+    }
+    float far = fabsf(d);
+    float over = d > a->hi ? d - a->hi : d < a->lo ? a->lo - d : 0;
+    return SLIDE * (far - over) + over + (over > 0 ? a->bend : 0);
 }
 
-static void push_ask(refiner *r, uint32_t link, float by)
+/* by: what moves the asking end to the level of the other; at the source, lo and hi are the other way round. */
+static void push_ask(refiner *r, uint32_t link, bool source)
 {
+    const layered *g = r->g;
+    if (g->link_loose[link]) {
+        return;
+    }
+    float d = source ? fall(g, link) : -fall(g, link);
+    float lo = source ? g->link_lo[link] : -g->link_hi[link];
+    float hi = source ? g->link_hi[link] : -g->link_lo[link];
     bool trunk = r->g->link_from[link] >= r->g->n_real && r->g->link_to[link] >= r->g->n_real;
-    VEC_PUSH(r->ask, r->n_ask, r->cap_ask, ((asked){by, trunk ? TRUNK_BEND : BEND}));
+    VEC_PUSH(r->ask, r->n_ask, r->cap_ask, ((asked){d, lo, hi, trunk ? TRUNK_BEND : BEND}));
 }
 
 static void find_groups(refiner *r, bool single)
@@ -69,7 +83,7 @@ static void find_groups(refiner *r, bool single)
         r->group[x] = x;
     }
     for (uint32_t k = 0; k < g->n_links && !single; k++) {
-        if (is_straight(fall(g, k))) {
+        if (!g->link_loose[k] && is_straight(fall(g, k))) {
             uint32_t a = find_top(r->group, g->link_from[k]);
             uint32_t b = find_top(r->group, g->link_to[k]);
             r->group[a > b ? a : b] = a < b ? a : b;
@@ -96,12 +110,12 @@ static void collect(refiner *r, uint32_t x)
     const layered *g = r->g;
     for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
         if (r->group[g->link_from[g->up_link[k]]] != r->group[x]) {
-            push_ask(r, g->up_link[k], -fall(g, g->up_link[k]));
+            push_ask(r, g->up_link[k], false);
         }
     }
     for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
         if (r->group[g->link_to[k]] != r->group[x]) {
-            push_ask(r, k, fall(g, k));
+            push_ask(r, k, true);
         }
     }
 }
@@ -143,14 +157,38 @@ static void sort_asked(asked *a, size_t n)
     }
 }
 
-static double gain(const refiner *r, float by)
+static float total_price(const refiner *r, float by)
 {
-    double sum = 0;
+    float sum = 0;
     for (size_t i = 0; i < r->n_ask; i++) {
-        const asked *a = &r->ask[i];
-        sum += (double)price(a->by, a->bend) - (double)price(a->by - by, a->bend);
+        sum += price(r->ask[i].by - by, &r->ask[i]);
     }
     return sum;
+}
+
+/* How far a group is best moved: until a link in the middle of what they ask for is straight, or as near to that as its
+ * ends can slide. 0: it stays. */
+static float best_move(refiner *r, float up, float down)
+{
+    float now = total_price(r, 0);
+    float least = now - 0.5F;
+    float best = 0;
+    if (now < 0.5F) {
+        return 0;
+    }
+    sort_asked(r->ask, r->n_ask);
+    const asked *middle[2] = {&r->ask[(r->n_ask - 1) / 2], &r->ask[r->n_ask / 2]};
+    for (int i = 0; i < (middle[0] == middle[1] ? 1 : 2); i++) {
+        const asked *m = middle[i];
+        float wish[2] = {m->by, m->by > 0 ? m->by - m->hi : m->by - m->lo};
+        for (int k = 0; k < (m->lo < m->hi ? 2 : 1); k++) {
+            float by = fminf(fmaxf(wish[k], -fmaxf(up, 0)), fmaxf(down, 0));
+            float p = total_price(r, by);
+            best = p < least ? by : best;
+            least = fminf(p, least);
+        }
+    }
+    return best;
 }
 
 /* A vertex moves: it, and all whose wish or room depends on it, are looked at again. */
@@ -193,28 +231,19 @@ static bool move_group(refiner *r, uint32_t group)
     r->n_ask = 0;
     for (uint32_t k = r->first[group]; k < r->first[group + 1]; k++) {
         collect(r, r->of[k]);
-        find_room(r, r->of[k], &up, &down);
     }
     if (r->n_ask == 0) {
         return false;
     }
-    sort_asked(r->ask, r->n_ask);
-    float best = 0;
-    double most = 0.5;
-    const float wish[2] = {r->ask[(r->n_ask - 1) / 2].by, r->ask[r->n_ask / 2].by};
-    for (int i = 0; i < 2; i++) {
-        float by = fminf(fmaxf(wish[i], -fmaxf(up, 0)), fmaxf(down, 0));
-        double won = gain(r, by);
-        if (won > most) {
-            most = won;
-            best = by;
-        }
+    for (uint32_t k = r->first[group]; k < r->first[group + 1]; k++) {
+        find_room(r, r->of[k], &up, &down);
     }
-    for (uint32_t k = r->first[group]; k < r->first[group + 1] && most > 0.5; k++) {
-        g->v[r->of[k]] += best;
+    float by = best_move(r, up, down);
+    for (uint32_t k = r->first[group]; k < r->first[group + 1] && fabsf(by) > 0; k++) {
+        g->v[r->of[k]] += by;
         unsettle(r, r->of[k]);
     }
-    return most > 0.5;
+    return fabsf(by) > 0;
 }
 
 static bool pass(refiner *r, bool single)

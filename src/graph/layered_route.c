@@ -31,16 +31,49 @@ static float end_of_link(const layered *g, uint32_t link)
     return g->v[g->link_to[link]] + g->link_in[link];
 }
 
-/* Wire of all links out of a vertex to the next layer of the row; none when they are straight. */
-static void gap_wire(router *r, uint32_t a)
+static bool ends_row(const router *r, uint32_t layer)
+{
+    return layer + 1 < r->g->n_layers && r->row_of[layer] != r->row_of[layer + 1];
+}
+
+static bool leaves_with(const router *r, uint32_t a, uint32_t b)
 {
     const layered *g = r->g;
-    float s = layered_out_v(g, a);
+    bool together = fabsf(g->link_out[a] - g->link_out[b]) < 0.01F;
+    return together && (!ends_row(r, g->layer[g->link_from[a]]) || r->use[a] == r->use[b]);
+}
+
+static float start_of_link(const layered *g, uint32_t link)
+{
+    return g->v[g->link_from[link]] + g->link_out[link];
+}
+
+/* Ends of all links of a wire; they get it. */
+static void push_link_ends(router *r, wire *w, uint32_t *of, uint32_t link)
+{
+    const layered *g = r->g;
+    w->after = (uint32_t)r->n_ends;
+    for (uint32_t k = link; k < g->down_first[g->link_from[link] + 1]; k++) {
+        if (of[k] == GRAPH_NONE && leaves_with(r, k, link)) {
+            push_end(r, end_of_link(g, k));
+            of[k] = last_wire(r);
+        }
+    }
+    w->n_after = (uint32_t)r->n_ends - w->after;
+}
+
+/* Wire of all links that leave a vertex at one place to the next layer of the row; none when they are straight. */
+static void gap_wire(router *r, uint32_t link)
+{
+    const layered *g = r->g;
+    float s = start_of_link(g, link);
     float lo = s;
     float hi = s;
-    for (uint32_t k = g->down_first[a]; k < g->down_first[a + 1]; k++) {
-        lo = fminf(lo, end_of_link(g, k));
-        hi = fmaxf(hi, end_of_link(g, k));
+    for (uint32_t k = link; k < g->down_first[g->link_from[link] + 1]; k++) {
+        if (r->out_wire[k] == GRAPH_NONE && leaves_with(r, k, link)) {
+            lo = fminf(lo, end_of_link(g, k));
+            hi = fmaxf(hi, end_of_link(g, k));
+        }
     }
     if (hi - lo < STRAIGHT) {
         return;
@@ -48,12 +81,7 @@ static void gap_wire(router *r, uint32_t a)
     wire *w = push_wire(r, lo, hi);
     w->n_before = 1;
     push_end(r, s);
-    w->after = (uint32_t)r->n_ends;
-    w->n_after = g->down_first[a + 1] - g->down_first[a];
-    for (uint32_t k = g->down_first[a]; k < g->down_first[a + 1]; k++) {
-        push_end(r, end_of_link(g, k));
-    }
-    r->out_wire[a] = last_wire(r);
+    push_link_ends(r, w, r->out_wire, link);
 }
 
 /* Whether all lines into a vertex end at one place, and how many of them come from vertices with no other link. */
@@ -84,12 +112,12 @@ static void merge_wire(router *r, uint32_t b)
     for (uint32_t k = g->up_first[b]; k < g->up_first[b + 1]; k++) {
         uint32_t a = g->link_from[g->up_link[k]];
         if (g->down_first[a + 1] - g->down_first[a] == 1) {
-            float s = layered_out_v(g, a);
+            float s = start_of_link(g, g->up_link[k]);
             w->lo = fminf(w->lo, s);
             w->hi = fmaxf(w->hi, s);
             w->n_before++;
             push_end(r, s);
-            r->out_wire[a] = id;
+            r->out_wire[g->up_link[k]] = id;
         }
     }
     w->after = (uint32_t)r->n_ends;
@@ -98,28 +126,42 @@ static void merge_wire(router *r, uint32_t b)
 }
 
 /* At the end of a row the links of a vertex turn down into the channel. */
-static void row_end_wire(router *r, uint32_t a)
+static void row_end_wire(router *r, uint32_t link)
 {
-    float s = layered_out_v(r->g, a);
+    const layered *g = r->g;
+    if (!(r->use[link] & USE_THROUGH)) {
+        return;
+    }
+    float s = start_of_link(g, link);
     wire *w = push_wire(r, s, FAR);
     w->n_before = 1;
     push_end(r, s);
-    r->out_wire[a] = last_wire(r);
+    for (uint32_t k = link; k < g->down_first[g->link_from[link] + 1]; k++) {
+        r->out_wire[k] = leaves_with(r, k, link) ? last_wire(r) : r->out_wire[k];
+    }
 }
 
-static void row_start_wire(router *r, uint32_t a)
+static void row_start_wire(router *r, uint32_t link)
 {
     const layered *g = r->g;
     float hi = -FAR;
-    for (uint32_t k = g->down_first[a]; k < g->down_first[a + 1]; k++) {
-        hi = fmaxf(hi, end_of_link(g, k));
+    for (uint32_t k = link; k < g->down_first[g->link_from[link] + 1]; k++) {
+        hi = leaves_with(r, k, link) ? fmaxf(hi, end_of_link(g, k)) : hi;
     }
-    wire *w = push_wire(r, -FAR, hi);
-    w->n_after = g->down_first[a + 1] - g->down_first[a];
-    for (uint32_t k = g->down_first[a]; k < g->down_first[a + 1]; k++) {
-        push_end(r, end_of_link(g, k));
+    push_link_ends(r, push_wire(r, -FAR, hi), r->start_wire, link);
+}
+
+/* For each place where links leave a vertex, its first link that has no wire in of[] yet. */
+static void each_leaving(router *r, uint32_t layer, const uint32_t *of, void (*make)(router *r, uint32_t link))
+{
+    const layered *g = r->g;
+    for (uint32_t i = g->layer_first[layer]; i < g->layer_first[layer + 1]; i++) {
+        for (uint32_t k = g->down_first[g->order[i]]; k < g->down_first[g->order[i] + 1]; k++) {
+            if (of[k] == GRAPH_NONE && (!ends_row(r, layer) || r->use[k])) {
+                make(r, k);
+            }
+        }
     }
-    r->start_wire[a] = last_wire(r);
 }
 
 static bool has_outer(const layered *g, uint32_t x)
@@ -159,7 +201,7 @@ static void outer_target_wires(router *r, uint32_t layer)
         for (uint32_t k = g->line_in_first[y]; k < g->line_in_first[y + 1]; k++) {
             uint32_t l = g->line_in_of[k];
             if (g->lines[l].outer) {
-                float t = g->v[y] + (g->in_at[y] >= 0 ? g->in_at[y] : g->sv[y] - 5);
+                float t = g->v[y] + (g->in_at[y] >= 0 ? g->in_at[y] : layered_side_to(g, y) - 5);
                 wire *w = push_wire(r, t, FAR);
                 w->n_after = 1;
                 push_end(r, t);
@@ -201,15 +243,9 @@ static float gap_before(router *r, uint32_t layer, float u)
         merge_wire(r, g->order[i]);
     }
     u += layer == 1 && g->in_port != GRAPH_NONE ? g->in->title_u : 0;
-    for (uint32_t i = layer ? g->layer_first[layer - 1] : 0; layer && i < g->layer_first[layer]; i++) {
-        uint32_t a = g->order[i];
-        if (g->down_first[a] < g->down_first[a + 1] && (start || r->out_wire[a] == GRAPH_NONE)) {
-            if (start) {
-                row_start_wire(r, a);
-            } else {
-                gap_wire(r, a);
-            }
-        }
+    u += layer == 1 && r->has_entry ? r->port_u - g->in->title_u - TRACK_MARGIN + TRACK_GAP : 0;
+    if (layer > 0) {
+        each_leaving(r, layer - 1, start ? r->start_wire : r->out_wire, start ? row_start_wire : gap_wire);
     }
     if (!start) {
         outer_source_wires(r, layer - 1);
@@ -225,18 +261,28 @@ static float gap_before(router *r, uint32_t layer, float u)
 
 static float margin_after(router *r, uint32_t layer, float u)
 {
-    const layered *g = r->g;
     size_t first = r->n_wires;
-    for (uint32_t i = g->layer_first[layer]; layer + 1 < g->n_layers && i < g->layer_first[layer + 1]; i++) {
-        if (g->down_first[g->order[i]] < g->down_first[g->order[i] + 1]) {
-            row_end_wire(r, g->order[i]);
-        }
+    if (layer + 1 < r->g->n_layers) {
+        each_leaving(r, layer, r->out_wire, row_end_wire);
     }
     outer_source_wires(r, layer);
     uint32_t tracks = close_zone(r, first);
     float w = tracks ? 2 * TRACK_MARGIN + (float)(tracks - 1) * TRACK_GAP : 0;
     place_wires(r, first, u, w, tracks);
     return u + w;
+}
+
+/* Dummies before the row that a line of the in-port enters, or behind that which one to the out-port leaves, are not. */
+static bool is_used(const layered *g, uint32_t x)
+{
+    bool used = false;
+    for (uint32_t k = g->up_first[x]; k < g->up_first[x + 1]; k++) {
+        used = used || !g->link_loose[g->up_link[k]];
+    }
+    for (uint32_t k = g->down_first[x]; k < g->down_first[x + 1]; k++) {
+        used = used || !g->link_loose[k];
+    }
+    return used;
 }
 
 static void row_extent(router *r, uint32_t row)
@@ -246,8 +292,10 @@ static void row_extent(router *r, uint32_t row)
     float hi = -FLT_MAX;
     for (uint32_t i = g->layer_first[r->row_first[row]]; i < g->layer_first[r->row_first[row + 1]]; i++) {
         uint32_t x = g->order[i];
-        lo = fminf(lo, g->v[x]);
-        hi = fmaxf(hi, g->v[x] + g->sv[x]);
+        if (x < g->n_real || is_used(g, x)) {
+            lo = fminf(lo, g->v[x]);
+            hi = fmaxf(hi, g->v[x] + g->sv[x]);
+        }
     }
     r->row_lo[row] = lo;
     r->row_hi[row] = hi;
@@ -294,23 +342,29 @@ static wire *channel_wire(router *r, float lo, float hi)
     return w;
 }
 
-static void row_crossers(router *r, uint32_t row)
+static void row_crosser(router *r, uint32_t link)
 {
     const layered *g = r->g;
+    bool through = (r->use[link] & USE_THROUGH) != 0;
+    float from = through ? r->wire_at[r->out_wire[link]] : r->port_u;
+    float to = r->wire_at[r->start_wire[link]];
+    wire *w = channel_wire(r, r->use[link] & USE_ENTRY ? fminf(from, r->port_u) : from, to);
+    w->hi = fmaxf(w->hi, from);
+    w->n_before = 1;
+    push_end(r, from);
+    w->after = (uint32_t)r->n_ends;
+    w->n_after = 1;
+    push_end(r, to);
+    for (uint32_t k = link; k < g->down_first[g->link_from[link] + 1]; k++) {
+        r->row_wire[k] = leaves_with(r, k, link) ? last_wire(r) : r->row_wire[k];
+    }
+}
+
+static void row_crossers(router *r, uint32_t row)
+{
     uint32_t last = r->row_first[row + 1] - 1;
-    for (uint32_t i = g->layer_first[last]; last + 1 < g->n_layers && i < g->layer_first[last + 1]; i++) {
-        uint32_t a = g->order[i];
-        if (g->down_first[a] < g->down_first[a + 1]) {
-            float from = r->wire_at[r->out_wire[a]];
-            float to = r->wire_at[r->start_wire[a]];
-            wire *w = channel_wire(r, from, to);
-            w->n_before = 1;
-            push_end(r, from);
-            w->after = (uint32_t)r->n_ends;
-            w->n_after = 1;
-            push_end(r, to);
-            r->row_wire[a] = last_wire(r);
-        }
+    if (last + 1 < r->g->n_layers) {
+        each_leaving(r, last, r->row_wire, row_crosser);
     }
 }
 
@@ -368,13 +422,15 @@ static void place_margins(router *r)
         for (uint32_t k = g->line_first[x]; k < g->line_first[x + 1]; k++) {
             const layered_line *l = &g->lines[g->line_of[k]];
             if (l->outer && row_of_vertex(r, l->to) != row_of_vertex(r, x)) {
-                r->margin_u[x] = (g->in_port != GRAPH_NONE ? LAYOUT_PAD : 0) + (float)n++ * TRACK_GAP;
+                r->margin_u[x] = (g->in_port != GRAPH_NONE ? fmaxf(LAYOUT_PAD, g->in->title_u) : 0) + (float)n++ * TRACK_GAP;
                 break;
             }
         }
     }
-    r->indent = r->n_rows > 1 && g->in_port != GRAPH_NONE ? LAYOUT_PAD : 0;
-    r->indent += n ? (float)n * TRACK_GAP + TRACK_MARGIN : 0;
+    float side = r->n_rows > 1 && g->in_port != GRAPH_NONE ? fmaxf(LAYOUT_PAD, g->in->title_u) : 0;
+    r->port_u = side + (float)n * TRACK_GAP;
+    n += r->has_entry;
+    r->indent = side + (n ? (float)n * TRACK_GAP + TRACK_MARGIN : 0);
 }
 
 /* Channels are filled once all u are known; then rows get their place. */
@@ -409,9 +465,10 @@ static void *filled(size_t n)
 void router_init(router *r, layered *g)
 {
     *r = (router){.g = g};
-    r->out_wire = filled(g->n);
-    r->start_wire = filled(g->n);
-    r->row_wire = filled(g->n);
+    r->out_wire = filled(g->n_links);
+    r->start_wire = filled(g->n_links);
+    r->row_wire = filled(g->n_links);
+    r->use = mem_calloc(g->n_links + 1U, 1);
     r->outer_wire = filled(g->n_real);
     r->source_channel = filled(g->n_real);
     r->margin_u = mem_calloc(g->n_real + 1U, sizeof(float));
@@ -434,6 +491,7 @@ void router_deinit(router *r)
     free(r->out_wire);
     free(r->start_wire);
     free(r->row_wire);
+    free(r->use);
     free(r->outer_wire);
     free(r->source_channel);
     free(r->margin_u);
@@ -454,6 +512,19 @@ void router_deinit(router *r)
     memset(r, 0, sizeof *r);
 }
 
+enum { FAR_BEHIND = 100 }; /* px: as much wider is the layer that makes a difference */
+
+/* What only sends lines on stands at the end of a wide layer, near to what it leads to. */
+float router_u(const router *r, uint32_t x)
+{
+    const layered *g = r->g;
+    uint32_t layer = g->layer[x];
+    float room = r->layer_end[layer] - r->layer_u[layer] - g->su[x];
+    bool source = x < g->n_real && g->line_in_first[x] == g->line_in_first[x + 1] && x != g->in_port;
+    bool sends = source && g->line_first[x] < g->line_first[x + 1];
+    return r->layer_u[layer] + (sends && room > FAR_BEHIND ? room : 0);
+}
+
 bool router_run(router *r)
 {
     size_t rows = r->n_rows + 1U;
@@ -464,6 +535,7 @@ bool router_run(router *r)
     if (!place_layers(r)) {
         return false;
     }
+    r->exit_u = r->su + LAYOUT_PAD - TRACK_GAP;
     place_rows(r);
     return true;
 }

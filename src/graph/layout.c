@@ -33,6 +33,16 @@ static bool stopped(const layout_build *b, size_t i)
     return (i & 0x1fff) == 0 && is_cancelled(b->o->cancel);
 }
 
+enum { LEAST_SIDE = 24 };
+
+/* Where too little of the side would be left, lines end anywhere. */
+static void fit_inset(float *inset, float side)
+{
+    bool fits = inset[0] >= 0 && inset[1] >= 0 && inset[0] + inset[1] + LEAST_SIDE <= side;
+    inset[0] = fits ? inset[0] : 0;
+    inset[1] = fits ? inset[1] : 0;
+}
+
 /* Sizes of what is closed; open modules get theirs when they are laid out. */
 static void size_items(layout_build *b)
 {
@@ -44,10 +54,14 @@ static void size_items(layout_build *b)
             } else {
                 size_by_label(b->p, b->v->items[i].element, &box->w, &box->h);
             }
+            if (b->o->inset) {
+                b->o->inset(b->o->size_ctx, b->p, b->v->items[i].element, &b->inset[i][0], &b->inset[i][1]);
+            }
             box->w = isfinite(box->w) ? fminf(fmaxf(box->w, 1), 1e5F) : 1;
             box->h = isfinite(box->h) ? fminf(fmaxf(box->h, 1), 1e5F) : 1;
         }
         b->in_at[i] = b->out_at[i] = -1;
+        fit_inset(b->inset[i], b->right ? b->l->boxes[i].h : b->l->boxes[i].w);
     }
 }
 
@@ -56,6 +70,7 @@ void layout_reserve(layout_build *b, uint32_t n, uint32_t n_lines)
     VEC_RESERVE(b->su, b->cap_su, n + 1U);
     VEC_RESERVE(b->sv, b->cap_sv, n + 1U);
     VEC_RESERVE(b->child_in, b->cap_in, n + 1U);
+    VEC_RESERVE(b->child_inset, b->cap_inset, n + 1U);
     VEC_RESERVE(b->child_out, b->cap_out, n + 1U);
     VEC_RESERVE(b->from, b->cap_from, n_lines + 1U);
     VEC_RESERVE(b->to, b->cap_to, n_lines + 1U);
@@ -74,6 +89,7 @@ static void module_input(layout_build *b, uint32_t m, module_in *in)
         b->su[c] = right ? box->w : box->h;
         b->sv[c] = right ? box->h : box->w;
         b->child_in[c] = b->in_at[it->first_child + c];
+        memcpy(b->child_inset[c], b->inset[it->first_child + c], sizeof b->child_inset[c]);
         b->child_out[c] = b->out_at[it->first_child + c];
     }
     for (uint32_t i = 0; i < n_lines; i++) {
@@ -88,6 +104,7 @@ static void module_input(layout_build *b, uint32_t m, module_in *in)
                       .sv = b->sv,
                       .in_at = b->child_in,
                       .out_at = b->child_out,
+                      .inset = (const float(*)[2])b->child_inset,
                       .n_lines = n_lines,
                       .from = b->from,
                       .to = b->to,
@@ -246,6 +263,8 @@ static void build_deinit(layout_build *b)
     free(b->su);
     free(b->sv);
     free(b->child_in);
+    free(b->child_inset);
+    free(b->inset);
     free(b->child_out);
     free(b->from);
     free(b->to);
@@ -265,6 +284,7 @@ marey_status graph_layout_create(graph_layout **out, const graph_plan *p, const 
     b.l->routes = mem_calloc(v->n_lines + 1, sizeof *b.l->routes);
     b.in_at = mem_alloc((v->n_items + 1) * sizeof *b.in_at);
     b.out_at = mem_alloc((v->n_items + 1) * sizeof *b.out_at);
+    b.inset = mem_calloc(v->n_items + 1, sizeof *b.inset);
     if (!cache) { /* equal modules of one picture share their inside even so */
         b.own_cache = b.cache = layout_cache_create((size_t)8 << 20);
     }

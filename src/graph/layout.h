@@ -1,7 +1,8 @@
 /*
  * Layered layout of what is visible: per open module, bottom-up; each open module becomes a box of fixed size in its
  * parent. Layers by longest path and network simplex; long lines as trunks; order by barycenter and median sweeps from
- * the order of the input, best kept by counted crossings; coordinates by Brandes and Koepf; orthogonal routes in tracks.
+ * the order of the input, best kept by counted crossings; coordinates by Brandes and Koepf; lines end on the sides of
+ * boxes near to what they lead to; orthogonal routes in tracks.
  * Modules that come out long and thin are wrapped. docs/graph.md tells each step with its source.
  *
  * Deterministic: the same visible graph and sizes give the same layout, whatever was open before. A module whose
@@ -22,7 +23,9 @@ typedef struct layout_options {
     double wrap_aspect; /* a module longer than this times its height is wrapped; 0: never. 3.5 is usual */
     /* Size of a closed element or leaf, px: by its label's width. NULL: from the label's length. */
     void (*size)(void *ctx, const graph_plan *p, uint32_t element, float *w, float *h);
-    void *size_ctx;
+    /* How much at the beginning and the end of its side, across the flow, lines keep off: px. NULL: nothing. */
+    void (*inset)(void *ctx, const graph_plan *p, uint32_t element, float *before, float *after);
+    void *size_ctx; /* of both */
     bool by_stage; /* the parallel strategy: one lane per pipeline stage, operators in order of execution, blocks cut at
                       Send and Receive and placed by dependency; only where the graph has stages */
     cancel_flag *cancel; /* may be NULL */
@@ -73,7 +76,8 @@ void layout_cache_destroy(layout_cache **c);
 marey_status graph_layout_create(graph_layout **out, const graph_plan *p, const visible *v, const layout_options *o,
                                  layout_cache *cache);
 void graph_layout_destroy(graph_layout **l);
-enum { LAYOUT_PAD = 16, LAYOUT_TITLE = 28, LAYOUT_GAP = 24, LAYOUT_LAYER_GAP = 40 };
+/* LAYOUT_CORNER: the radius with which a drawing rounds the corners of orthogonal routes. */
+enum { LAYOUT_CORNER = 10, LAYOUT_PAD = 16, LAYOUT_TITLE = 28, LAYOUT_GAP = 24, LAYOUT_LAYER_GAP = 40 };
 /** @return NULL, or a sentence: no NaN, children inside their parent, siblings do not overlap, routes begin and end at
  *  their boxes' sides */
 const char *graph_layout_check(const graph_layout *l, const visible *v);

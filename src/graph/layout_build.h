@@ -13,14 +13,16 @@ typedef struct layout_build {
     size_t cap_points;
     bool right;            /* the flow runs along x */
     float *in_at, *out_at; /* [n_items] ports of open modules; -1 */
+    float (*inset)[2];     /* [n_items] of closed elements */
     uint32_t *line_first;  /* [n_items + 1] */
     /* The module at hand. */
     float *su, *sv, *child_in, *child_out;
+    float (*child_inset)[2];
     uint32_t *from, *to;
     uint8_t *flags;
     layout_point *bent; /* scratch: a route before it is made a curve */
     size_t cap_bent;
-    size_t cap_su, cap_sv, cap_in, cap_out, cap_from, cap_to, cap_flags;
+    size_t cap_su, cap_sv, cap_in, cap_out, cap_inset, cap_from, cap_to, cap_flags;
 } layout_build;
 
 typedef struct cache_key {

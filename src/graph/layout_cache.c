@@ -55,6 +55,7 @@ void layout_key(const module_in *in, cache_key *key)
     h = mix(h, in->sv, in->n * sizeof *in->sv);
     h = mix(h, in->in_at, in->n * sizeof *in->in_at);
     h = mix(h, in->out_at, in->n * sizeof *in->out_at);
+    h = mix(h, in->inset, in->n * sizeof *in->inset);
     h = mix(h, in->from, in->n_lines * sizeof *in->from);
     h = mix(h, in->to, in->n_lines * sizeof *in->to);
     h = mix(h, in->flags, in->n_lines);

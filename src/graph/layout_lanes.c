@@ -188,6 +188,7 @@ static marey_status lay_block(laner *r, uint32_t k, const uint32_t *lines, uint3
         uint32_t item = base + r->members[x->first + c];
         b->su[c] = b->l->boxes[item].w;
         b->sv[c] = b->l->boxes[item].h;
+        memcpy(b->child_inset[c], b->inset[item], sizeof b->child_inset[c]);
         b->child_in[c] = b->in_at[item];
         b->child_out[c] = b->out_at[item];
     }
@@ -202,6 +203,7 @@ static marey_status lay_block(laner *r, uint32_t k, const uint32_t *lines, uint3
     module_in in = {.n = x->n,
                     .su = b->su,
                     .sv = b->sv,
+                    .inset = (const float(*)[2])b->child_inset,
                     .in_at = b->child_in,
                     .out_at = b->child_out,
                     .n_lines = n_lines,

@@ -5,7 +5,6 @@
 #include "scene/graph_view.h"
 
 enum { SIZE_PLACES = 5, SIZE_MAX_LINES = 400 };
-static const double CORNER_DP = 7;
 static const double LEAST_GAP_DP = 8; /* below, the lines of a module would be one grey field */
 
 typedef struct line_pen {
@@ -104,7 +103,7 @@ static void along(const float from[2], const float to[2], float by, float out[2]
 
 static void draw_track(line_pen *n, const layout_point *q, uint32_t count)
 {
-    float radius = (float)(CORNER_DP * fmin(n->k / (double)n->s->m.s, 1.4) * (double)n->s->m.s);
+    float radius = (float)(LAYOUT_CORNER * fmin(n->k / (double)n->s->m.s, 1.4) * (double)n->s->m.s);
     float at[2];
     float b[2];
     point_px(n, &q[0], at);

@@ -137,6 +137,15 @@ static void box_size(void *ctx, const graph_plan *p, uint32_t element, float *w,
     *h += cells > 0 && !z->down ? SHARD_DP + 4 : 0;
 }
 
+/* Lines end at the box, not at its sharding. */
+static void box_inset(void *ctx, const graph_plan *p, uint32_t element, float *before, float *after)
+{
+    const sizing *z = ctx;
+    size_t cells = graph_sharding_cells(p, element, NULL);
+    *before = cells > 0 && !z->down ? SHARD_DP + 4 : 0;
+    *after = cells > 0 && z->down ? (float)cells * SHARD_DP + 4 : 0;
+}
+
 /* ------------------------------------------------------------------ from plan to plan */
 
 /* Scopes that were open, as bits: 1 open, 2 a stack begins with it that was open, 4 that was dissolved. */
@@ -334,6 +343,7 @@ static marey_status lay_out(graph_work *w, graph_picture *pic, const graph_shape
     o.routing = shape->smooth ? ROUTE_SMOOTH : ROUTE_ORTHOGONAL;
     o.by_stage = shape->by_stage;
     o.size = box_size;
+    o.inset = box_inset;
     sizing z = {w, shape->down};
     o.size_ctx = &z;
     o.cancel = &w->cancel;

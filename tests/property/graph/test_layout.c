@@ -8,6 +8,9 @@
  *    is a revealed line.
  *  - The length is what the points say. (Crossings on the page are counted, and compared, by tests/bench/bench_graph.)
  *  - The same input gives the same layout, with an empty cache, a warm one, or none, whatever was open in between.
+ *  - Lines end at the part of a box's side that is theirs.
+ *  - Lines of ports go straight to their row of a wrapped module; a line that runs back between closed boxes is the
+ *    short way back: out at the left, in at the right.
  *  - By stage: every operator in its lane, in the order of execution, blocks after what they wait for.
  *  - A chain of many operators needs no recursion; a cancelled call gives nothing.
  */
@@ -343,12 +346,173 @@ static void a_long_chain_needs_no_recursion_and_is_wrapped(void **state)
     world_free(&w);
 }
 
+/* Operators by name; each in the module or outside. */
+static void small_world(world *w, uint32_t n, uint32_t first_in, uint32_t last_in, const uint32_t (*edges)[2],
+                        size_t n_edges)
+{
+    memset(w, 0, sizeof *w);
+    diag d;
+    diag_init(&d);
+    graph_builder *b = graph_builder_create(&d, diag_file(&d, "small"));
+    uint32_t module = graph_builder_scope(b, 0, "m", 1, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        graph_node_in in = {.name = "operator",
+                            .n_name = 8,
+                            .op = "Op",
+                            .n_op = 2,
+                            .scope = i >= first_in && i <= last_in ? module : 0,
+                            .key = -1,
+                            .stage = -1};
+        (void)graph_builder_node(b, &in);
+    }
+    for (size_t i = 0; i < n_edges; i++) {
+        graph_builder_edge(b, edges[i][0], 0, edges[i][1], (uint32_t)i & 7, 0);
+    }
+    graph_finish_options f = {0};
+    assert_int_equal(graph_builder_finish(b, &f, &w->g), MAREY_OK);
+    graph_builder_destroy(&b);
+    diag_deinit(&d);
+    w->p = test_plan(&w->g, false, false, 1);
+    graph_state_init(&w->s, w->p);
+    graph_state_expand_all(&w->s, w->p, false);
+    world_show(w);
+}
+
+static double detour(const graph_layout *l, size_t line)
+{
+    const layout_point *q = l->points + l->routes[line].first_point;
+    uint32_t n = l->routes[line].n_points;
+    double sum = 0;
+    for (uint32_t k = 1; k < n; k++) {
+        sum += fabs((double)q[k].x - (double)q[k - 1].x) + fabs((double)q[k].y - (double)q[k - 1].y);
+    }
+    return sum - fabs((double)q[n - 1].x - (double)q[0].x) - fabs((double)q[n - 1].y - (double)q[0].y);
+}
+
+/* A long chain in a module; what comes in goes to its first and last operator, and both go out. */
+static void lines_of_ports_go_beside_the_rows(void **state)
+{
+    (void)state;
+    enum { CHAIN = 40 };
+    uint32_t edges[CHAIN + 3][2];
+    for (uint32_t i = 0; i < CHAIN + 1; i++) {
+        edges[i][0] = i;
+        edges[i][1] = i + 1;
+    }
+    memcpy(edges[CHAIN + 1], (uint32_t[2]){0, CHAIN}, sizeof edges[0]);
+    memcpy(edges[CHAIN + 2], (uint32_t[2]){1, CHAIN + 1}, sizeof edges[0]);
+    for (int down = 0; down < 2; down++) {
+        world w;
+        small_world(&w, CHAIN + 2, 1, CHAIN, (const uint32_t(*)[2])edges, CHAIN + 3);
+        layout_options o;
+        layout_options_init(&o);
+        o.direction = down ? LAYOUT_DOWN : LAYOUT_RIGHT;
+        graph_layout *l;
+        assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+        must_hold(l, w.v, 0);
+        size_t n = 0;
+        double ys[2] = {1e9, -1e9};
+        for (size_t i = 0; i < w.v->n_lines; i++) {
+            route_is_clean(l, w.v, i, 0);
+            const visible_line *x = &w.v->lines[i];
+            const layout_box *b = &l->boxes[x->to];
+            double across = down ? b->x : b->y;
+            ys[0] = x->module ? fmin(ys[0], across) : ys[0];
+            ys[1] = x->module ? fmax(ys[1], across) : ys[1];
+            if (x->module && (x->from == x->module || x->to == x->module)) {
+                assert_true(detour(l, i) < 150); /* round a box, not along a row */
+                n++;
+            }
+        }
+        assert_true(ys[1] - ys[0] > 100); /* it is wrapped */
+        assert_int_equal(n, 4);
+        graph_layout_destroy(&l);
+        world_free(&w);
+    }
+}
+
+static void inset_of(void *ctx, const graph_plan *p, uint32_t element, float *before, float *after)
+{
+    (void)ctx;
+    (void)p;
+    *before = element % 2 ? 7 : 0;
+    *after = element % 3 ? 0 : 5;
+}
+
+/* Lines keep off what is beside the body of a box. */
+static void lines_end_at_the_body_of_a_box(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        random_graph r = some_graph(seed);
+        layout_options o = some_options(seed);
+        o.inset = inset_of;
+        o.direction = LAYOUT_RIGHT;
+        world w;
+        world_make(&w, &r, true, seed % 12);
+        graph_layout *l;
+        assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+        must_hold(l, w.v, seed);
+        for (size_t i = 0; i < w.v->n_lines; i++) {
+            const visible_line *x = &w.v->lines[i];
+            const layout_point *q = l->points + l->routes[i].first_point;
+            const uint32_t item[2] = {x->from, x->to};
+            for (int e = 0; e < 2; e++) {
+                const layout_box *b = &l->boxes[item[e]];
+                float before;
+                float after;
+                inset_of(NULL, w.p, w.v->items[item[e]].element, &before, &after);
+                double y = (double)q[e ? l->routes[i].n_points - 1 : 0].y + l->boxes[x->module].y - b->y;
+                bool closed = item[e] != x->module && w.v->items[item[e]].n_children == 0;
+                assert_true(!closed || (y >= (double)before && y <= (double)b->h - (double)after));
+            }
+        }
+        graph_layout_destroy(&l);
+        world_free(&w);
+    }
+}
+
+static void a_line_back_takes_the_short_way(void **state)
+{
+    (void)state;
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {2, 1}, {3, 4}};
+    world w;
+    small_world(&w, 5, 9, 9, edges, 6);
+    layout_options o;
+    layout_options_init(&o);
+    o.wrap_aspect = 0;
+    graph_layout *l;
+    assert_int_equal(graph_layout_create(&l, w.p, w.v, &o, NULL), MAREY_OK);
+    must_hold(l, w.v, 0);
+    size_t n = 0;
+    for (size_t i = 0; i < w.v->n_lines; i++) {
+        route_is_clean(l, w.v, i, 0);
+        const visible_line *x = &w.v->lines[i];
+        if (x->flags & LINE_BACK) {
+            const layout_point *q = l->points + l->routes[i].first_point;
+            const layout_box *a = &l->boxes[x->from];
+            const layout_box *z = &l->boxes[x->to];
+            double end = (double)q[l->routes[i].n_points - 1].x;
+            assert_true(fabs((double)q[0].x - (a->x - l->boxes[0].x)) < 1);
+            assert_true(fabs(end - (z->x + (double)z->w - l->boxes[0].x)) < 1);
+            assert_true(detour(l, i) < 200);
+            n++;
+        }
+    }
+    assert_int_equal(n, 2);
+    graph_layout_destroy(&l);
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_of_random_graphs_hold),
         cmocka_unit_test(toggling_twice_gives_the_same_layout),
         cmocka_unit_test(a_revealed_element_moves_nothing),
+        cmocka_unit_test(lines_of_ports_go_beside_the_rows),
+        cmocka_unit_test(lines_end_at_the_body_of_a_box),
+        cmocka_unit_test(a_line_back_takes_the_short_way),
         cmocka_unit_test(lanes_show_the_schedule),
         cmocka_unit_test(lanes_of_random_graphs_hold),
         cmocka_unit_test(a_long_chain_needs_no_recursion_and_is_wrapped),
