@@ -7,11 +7,15 @@
  *     bench_graph --inside [OPERATORS]    likewise inside a large graph, from the first view to all open
  *     bench_graph --cancel [OPERATORS]    how soon plan, visible and layout give up
  *
- * Quality: each open module of the first view is one graph: its children with their sizes, and the lines between them.
- * Both programs get the same boxes, the same directions and distances (24 px between boxes, 40 px between layers). Both
- * drawings are measured by the same code: curves are cut into 8 pieces; a crossing is a proper intersection of two
- * lines' pieces, or two lines without a common end on top of each other, counted for every pair of lines, and again as
- * points on the page (lines that share a trunk cross another at one point); the length is the sum over all lines.
+ * Quality: each open module of the first view is one graph: its children with their sizes, its in-port and out-port, and
+ * the lines between them, edges between the same two boxes once. Ours is what is drawn, not wrapped (dot cannot); the
+ * wrapped figures stand beside it. dot gets the same boxes, directions and distances (24 px between boxes, 40 px between
+ * layers), the ports of open modules at the same places of their sides, and those of the module itself as points of first
+ * and last rank; lines at closed boxes may begin and end anywhere. It draws splines, its best: its orthogonal drawings are
+ * longer and cross more. Beside it: dot that may begin and end lines anywhere (of those that run back this makes short
+ * ones, which leave a module where nothing leaves it), and splines=ortho.
+ * Ours is measured with the round corners that are drawn. All drawings are measured by the same code, which test_drawing
+ * holds against brute force; help_drawing.h says what is a crossing.
  * dot is run where it is installed, with a limit of 20 s a graph; times are process time of our own threads.
  */
 #include <math.h>
@@ -21,21 +25,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "bench_graph_toggle.h"
 #include "graph/layout.h"
+#include "property/graph/help_drawing.h"
 #include "property/graph/help_plan.h"
 #include "readers/graph_reader.h"
 
-enum { DOT_SECONDS = 20, PIECES = 8 };
-
-typedef struct drawing {
-    layout_point *points;
-    size_t *first; /* [n_lines + 1] */
-    size_t n, cap, n_lines;
-    uint32_t (*ends)[2];
-} drawing;
+enum { DOT_SECONDS = 20 };
 
 static double cpu_ms(void)
 {
@@ -44,238 +41,167 @@ static double cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static void drawing_free(drawing *d)
-{
-    free(d->points);
-    free(d->first);
-    free(d->ends);
-    memset(d, 0, sizeof *d);
-}
-
-static void push(drawing *d, double x, double y)
-{
-    VEC_PUSH(d->points, d->n, d->cap, ((layout_point){(float)x, (float)y}));
-}
-
-/* Control points 3k + 1 to pieces. */
-static void push_curve(drawing *d, const layout_point *q, size_t n)
-{
-    push(d, (double)q[0].x, (double)q[0].y);
-    for (size_t i = 0; i + 3 < n; i += 3) {
-        for (int k = 1; k <= PIECES; k++) {
-            double t = (double)k / PIECES;
-            double s = 1 - t;
-            double w[4] = {s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t};
-            double x = 0;
-            double y = 0;
-            for (size_t j = 0; j < 4; j++) {
-                x += w[j] * (double)q[i + j].x;
-                y += w[j] * (double)q[i + j].y;
-            }
-            push(d, x, y);
-        }
-    }
-}
-
-static double side(layout_point a, layout_point b, layout_point c)
-{
-    return ((double)b.x - (double)a.x) * ((double)c.y - (double)a.y) -
-           ((double)b.y - (double)a.y) * ((double)c.x - (double)a.x);
-}
-
-static bool crosses(const layout_point *p, const layout_point *q)
-{
-    const double e = 1;
-    double a = side(p[0], p[1], q[0]);
-    double b = side(p[0], p[1], q[1]);
-    double c = side(q[0], q[1], p[0]);
-    double d = side(q[0], q[1], p[1]);
-    return ((a > e && b < -e) || (a < -e && b > e)) && ((c > e && d < -e) || (c < -e && d > e));
-}
-
-/* Two pieces on one straight line, more than 2 px of it in common. */
-static bool covers(const layout_point *p, const layout_point *q)
-{
-    double dx = (double)p[1].x - (double)p[0].x;
-    double dy = (double)p[1].y - (double)p[0].y;
-    double len = hypot(dx, dy);
-    if (len < 2 || fabs(side(p[0], p[1], q[0])) > 0.5 * len || fabs(side(p[0], p[1], q[1])) > 0.5 * len) {
-        return false;
-    }
-    double a = (((double)q[0].x - (double)p[0].x) * dx + ((double)q[0].y - (double)p[0].y) * dy) / len;
-    double b = (((double)q[1].x - (double)p[0].x) * dx + ((double)q[1].y - (double)p[0].y) * dy) / len;
-    return fmin(len, fmax(a, b)) - fmax(0, fmin(a, b)) > 2;
-}
-
-/* Where two pieces that cross do so, in half px. */
-static uint64_t spot(const layout_point *p, const layout_point *q)
-{
-    double c = side(q[0], q[1], p[0]);
-    double t = c / (c - side(q[0], q[1], p[1]));
-    double x = (double)p[0].x + t * ((double)p[1].x - (double)p[0].x);
-    double y = (double)p[0].y + t * ((double)p[1].y - (double)p[0].y);
-    return (uint64_t)(uint32_t)lround(2 * x + 1e6) << 32 | (uint32_t)lround(2 * y + 1e6);
-}
-
-static size_t pair_crossings(const drawing *d, size_t i, size_t k, map64 *spots)
-{
-    const uint32_t *a = d->ends[i];
-    const uint32_t *b = d->ends[k];
-    bool joined = a[0] == b[0] || a[1] == b[1] || a[0] == b[1] || a[1] == b[0];
-    bool covered = false;
-    size_t n = 0;
-    for (size_t p = d->first[i]; p + 1 < d->first[i + 1]; p++) {
-        const layout_point *s = &d->points[p];
-        for (size_t q = d->first[k]; q + 1 < d->first[k + 1]; q++) {
-            const layout_point *t = &d->points[q];
-            if (crosses(s, t)) {
-                n++;
-                *map64_put(spots, spot(s, t)) += 1;
-            }
-            covered = covered || (!joined && covers(s, t));
-        }
-    }
-    if (covered) {
-        *map64_put(spots, (uint64_t)i << 32 | 1U << 31 | k) += 1;
-    }
-    return n + covered;
-}
-
-static size_t crossings_of(const drawing *d, size_t *points)
-{
-    size_t n = 0;
-    map64 spots = {0};
-    for (size_t i = 0; i < d->n_lines; i++) {
-        for (size_t k = i + 1; k < d->n_lines; k++) {
-            n += pair_crossings(d, i, k, &spots);
-        }
-    }
-    *points = spots.n;
-    map64_deinit(&spots);
-    return n;
-}
-
-static double length_of(const drawing *d)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d->n_lines; i++) {
-        for (size_t p = d->first[i]; p + 1 < d->first[i + 1]; p++) {
-            sum += hypot((double)d->points[p + 1].x - (double)d->points[p].x,
-                         (double)d->points[p + 1].y - (double)d->points[p].y);
-        }
-    }
-    return sum;
-}
-
-/* One module as a page of its own: item 0 around its children. Sizes go through the callback. */
+/* The lines of one module, and the boxes that they join: its children, then its in-port and its out-port. */
 typedef struct page {
-    visible v;
-    float (*size)[2];
+    uint32_t n, n_lines; /* children */
+    float (*size)[2];    /* [n] */
+    float (*port)[2];    /* [n] where lines enter at the left and leave at the right of open modules; < 0: anywhere */
+    uint32_t (*line)[2]; /* [n_lines] */
+    uint32_t *id;        /* [n_lines] in the visible graph */
 } page;
 
-static void size_of(void *ctx, const graph_plan *p, uint32_t element, float *w, float *h)
+/* The ports of open modules, from the lines that use them. */
+static void find_ports(page *g, const visible *v, const graph_layout *l, uint32_t m)
 {
-    (void)p;
-    const page *g = ctx;
-    *w = g->size[element][0];
-    *h = g->size[element][1];
+    for (uint32_t i = 0; i < g->n_lines; i++) {
+        const layout_route *r = &l->routes[g->id[i]];
+        for (uint32_t e = 0; e < 2; e++) {
+            uint32_t c = g->line[i][1 - e];
+            if (c < g->n && v->items[v->items[m].first_child + c].n_children > 0) {
+                const layout_point *q = &l->points[r->first_point + (e == 0 ? r->n_points - 1 : 0)];
+                double top = l->boxes[v->items[m].first_child + c].y - l->boxes[m].y;
+                g->port[c][e] = (float)((double)q->y - top);
+            }
+        }
+    }
 }
 
 static void page_of(page *g, const visible *v, const graph_layout *l, uint32_t m)
 {
     const visible_item *it = &v->items[m];
-    memset(g, 0, sizeof *g);
-    g->v.items = mem_calloc(it->n_children + 1U, sizeof *g->v.items);
-    g->size = mem_calloc(it->n_children + 1U, sizeof *g->size);
-    g->v.n_items = it->n_children + 1U;
-    g->v.items[0] = (visible_item){.first_child = 1, .n_children = it->n_children};
+    *g = (page){.n = it->n_children, .size = mem_calloc(it->n_children + 1U, sizeof *g->size)};
+    g->port = mem_calloc(it->n_children + 1U, sizeof *g->port);
     for (uint32_t c = 0; c < it->n_children; c++) {
-        const layout_box *b = &l->boxes[it->first_child + c];
-        g->v.items[c + 1] = (visible_item){.element = c + 1, .first_child = it->n_children + 1};
-        g->size[c + 1][0] = b->w;
-        g->size[c + 1][1] = b->h;
+        g->port[c][0] = g->port[c][1] = -1;
+        g->size[c][0] = l->boxes[it->first_child + c].w;
+        g->size[c][1] = l->boxes[it->first_child + c].h;
     }
-    size_t cap = 0;
+    g->line = mem_alloc((v->n_lines + 1) * sizeof *g->line);
+    g->id = mem_alloc((v->n_lines + 1) * sizeof *g->id);
     for (size_t i = 0; i < v->n_lines; i++) {
         const visible_line *x = &v->lines[i];
-        if (x->module == m && x->from != m && x->to != m) {
-            visible_line y = {.from = x->from - it->first_child + 1,
-                              .to = x->to - it->first_child + 1,
-                              .n_edges = x->n_edges,
-                              .flags = x->flags & LINE_BACK};
-            VEC_PUSH(g->v.lines, g->v.n_lines, cap, y);
+        if (x->module == m && !(x->flags & LINE_REVEALED)) {
+            g->line[g->n_lines][0] = x->from == m ? g->n : x->from - it->first_child;
+            g->line[g->n_lines][1] = x->to == m ? g->n + 1 : x->to - it->first_child;
+            g->id[g->n_lines++] = (uint32_t)i;
         }
     }
+    find_ports(g, v, l, m);
 }
 
 static void page_free(page *g)
 {
-    free(g->v.items);
-    free(g->v.lines);
     free(g->size);
+    free(g->port);
+    free(g->line);
+    free(g->id);
 }
 
-static void start_drawing(drawing *d, const page *g)
+static void push_corner(drawing *d, layout_point a, layout_point b, layout_point c)
 {
-    memset(d, 0, sizeof *d);
-    d->n_lines = g->v.n_lines;
-    d->first = mem_calloc(d->n_lines + 1, sizeof *d->first);
-    d->ends = mem_calloc(d->n_lines + 1, sizeof *d->ends);
-    for (size_t i = 0; i < d->n_lines; i++) {
-        d->ends[i][0] = g->v.lines[i].from;
-        d->ends[i][1] = g->v.lines[i].to;
+    double u = hypot((double)a.x - (double)b.x, (double)a.y - (double)b.y);
+    double w = hypot((double)c.x - (double)b.x, (double)c.y - (double)b.y);
+    double r = fmin(LAYOUT_CORNER, fmin(u, w) / 2);
+    for (int i = 0; i <= 4; i++) {
+        double t = i / 4.0;
+        double s = u > 0 ? (1 - t) * (1 - t) * r / u : 0;
+        double e = w > 0 ? t * t * r / w : 0;
+        drawing_push(d, (double)b.x + s * (double)(a.x - b.x) + e * (double)(c.x - b.x),
+                     (double)b.y + s * (double)(a.y - b.y) + e * (double)(c.y - b.y));
     }
 }
 
-static void draw_ours(page *g, bool smooth, drawing *d)
+/* The lines of the page as they are drawn: with round corners. */
+static void draw_ours(const page *g, const graph_layout *l, bool smooth, drawing *d)
 {
-    layout_options o;
-    layout_options_init(&o);
-    o.wrap_aspect = 0;
-    o.routing = smooth ? ROUTE_SMOOTH : ROUTE_ORTHOGONAL;
-    o.size = size_of;
-    o.size_ctx = g;
-    graph_layout *l = NULL;
-    MAREY_ASSERT(graph_layout_create(&l, NULL, &g->v, &o, NULL) == MAREY_OK);
-    start_drawing(d, g);
-    for (size_t i = 0; i < d->n_lines; i++) {
-        const layout_point *q = l->points + l->routes[i].first_point;
+    drawing_init(d, g->n_lines);
+    for (size_t i = 0; i < g->n_lines; i++) {
+        const layout_route *r = &l->routes[g->id[i]];
+        const layout_point *q = l->points + r->first_point;
         d->first[i] = d->n;
+        memcpy(d->ends[i], g->line[i], sizeof d->ends[i]);
         if (smooth) {
-            push_curve(d, q, l->routes[i].n_points);
-        } else {
-            for (uint32_t k = 0; k < l->routes[i].n_points; k++) {
-                push(d, (double)q[k].x, (double)q[k].y);
+            drawing_push_curve(d, q, r->n_points);
+        }
+        for (uint32_t k = 0; k < r->n_points && !smooth; k++) {
+            if (k == 0 || k + 1 == r->n_points) {
+                drawing_push(d, (double)q[k].x, (double)q[k].y);
+            } else {
+                push_corner(d, q[k - 1], q[k], q[k + 1]);
             }
         }
     }
     d->first[d->n_lines] = d->n;
-    graph_layout_destroy(&l);
 }
 
-static void write_dot(FILE *f, const page *g)
+/* A box with a row of cells for each port: dot knows no other way to say where on a side a port is. */
+static void write_ports(FILE *f, const page *g, size_t c)
 {
-    (void)fprintf(f,
-                  "digraph{rankdir=LR;nodesep=%g;ranksep=%g;node[shape=box,fixedsize=true,label=\"\"];"
-                  "edge[arrowhead=none];\n",
-                  LAYOUT_GAP / 72.0, LAYOUT_LAYER_GAP / 72.0);
-    for (size_t i = 1; i < g->v.n_items; i++) {
-        (void)fprintf(f, "%zu[width=%g,height=%g];\n", i, (double)g->size[i][0] / 72, (double)g->size[i][1] / 72);
+    long w = lround((double)g->size[c][0]);
+    long h = lround((double)g->size[c][1]);
+    long at[2] = {lround((double)g->port[c][0]), lround((double)g->port[c][1])};
+    long y = 0;
+    (void)fprintf(f, "%zu[shape=plain,fixedsize=false,label=<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\">", c);
+    while (y < h) {
+        bool in = at[0] >= 0 && y >= at[0] - 1 && y <= at[0];
+        bool out = at[1] >= 0 && y >= at[1] - 1 && y <= at[1];
+        long end = in || out ? y + 2 : h;
+        for (int e = 0; e < 2 && !in && !out; e++) {
+            end = at[e] - 1 > y && at[e] - 1 < end ? at[e] - 1 : end;
+        }
+        end = end > h ? h : end;
+        (void)fprintf(f, "<TR><TD%s FIXEDSIZE=\"TRUE\" WIDTH=\"%ld\" HEIGHT=\"%ld\"></TD>", in ? " PORT=\"i\"" : "", w / 2,
+                      end - y);
+        (void)fprintf(f, "<TD%s FIXEDSIZE=\"TRUE\" WIDTH=\"%ld\" HEIGHT=\"%ld\"></TD></TR>", out ? " PORT=\"o\"" : "",
+                      w - w / 2, end - y);
+        y = end;
     }
-    for (size_t i = 0; i < g->v.n_lines; i++) {
-        (void)fprintf(f, "%u->%u;\n", g->v.lines[i].from, g->v.lines[i].to);
+    (void)fprintf(f, "</TABLE>>];\n");
+}
+
+static const char *side_of(const page *g, uint32_t c, int side)
+{
+    return c >= g->n || g->port[c][side] < 0 ? "" : side == 0 ? ":i:w" : ":o:e";
+}
+
+typedef enum dot_way { DOT_PORTS, DOT_ANY_SIDE, DOT_ORTHOGONAL } dot_way;
+
+static void write_dot(FILE *f, const page *g, dot_way way)
+{
+    bool port[2] = {false, false};
+    (void)fprintf(f,
+                  "digraph{rankdir=LR;nodesep=%g;ranksep=%g;%snode[shape=box,fixedsize=true,label=\"\"];"
+                  "edge[arrowhead=none];\n",
+                  LAYOUT_GAP / 72.0, LAYOUT_LAYER_GAP / 72.0, way == DOT_ORTHOGONAL ? "splines=ortho;" : "");
+    for (size_t i = 0; i < g->n; i++) {
+        if (way == DOT_PORTS && (g->port[i][0] >= 0 || g->port[i][1] >= 0)) {
+            write_ports(f, g, i);
+        } else {
+            (void)fprintf(f, "%zu[width=%g,height=%g];\n", i, (double)g->size[i][0] / 72, (double)g->size[i][1] / 72);
+        }
+    }
+    for (size_t i = 0; i < g->n_lines; i++) {
+        (void)fprintf(f, "%u%s->%u%s;\n", g->line[i][0], way == DOT_PORTS ? side_of(g, g->line[i][0], 1) : "",
+                      g->line[i][1], way == DOT_PORTS ? side_of(g, g->line[i][1], 0) : "");
+        port[0] = port[0] || g->line[i][0] == g->n;
+        port[1] = port[1] || g->line[i][1] == g->n + 1;
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        if (port[k]) {
+            (void)fprintf(f, "{rank=%s;%u[width=0.01,height=0.01];}\n", k == 0 ? "source" : "sink", g->n + k);
+        }
     }
     (void)fprintf(f, "}\n");
 }
 
-/* Each "edge a b n x y ..." of dot -Tplain (inches) goes to its line. */
+/* Each "edge a b n x y ..." of dot -Tplain (inches) is a line. */
 static bool read_dot(FILE *f, const page *g, drawing *d)
 {
     char word[64];
     layout_point *q = NULL;
     size_t cap = 0;
     size_t n_read = 0;
-    start_drawing(d, g);
+    drawing_init(d, g->n_lines);
     while (fscanf(f, "%63s", word) == 1) {
         unsigned a;
         unsigned b;
@@ -295,7 +221,7 @@ static bool read_dot(FILE *f, const page *g, drawing *d)
             d->ends[n_read][0] = a;
             d->ends[n_read][1] = b;
             d->first[n_read++] = d->n;
-            push_curve(d, q, n);
+            drawing_push_curve(d, q, n);
         }
     }
     d->first[d->n_lines] = d->n;
@@ -303,7 +229,7 @@ static bool read_dot(FILE *f, const page *g, drawing *d)
     return n_read == d->n_lines;
 }
 
-static bool draw_dot(const page *g, drawing *d)
+static bool draw_dot(const page *g, dot_way way, drawing *d)
 {
     char in[] = "/tmp/bench-graph-XXXXXX";
     int fd = mkstemp(in);
@@ -311,7 +237,7 @@ static bool draw_dot(const page *g, drawing *d)
     if (!f) {
         return false;
     }
-    write_dot(f, g);
+    write_dot(f, g, way);
     (void)fclose(f);
     char command[256];
     (void)snprintf(command, sizeof command, "timeout %d dot -Tplain %s 2>/dev/null", DOT_SECONDS, in);
@@ -320,47 +246,95 @@ static bool draw_dot(const page *g, drawing *d)
     ok = p && pclose(p) == 0 && ok;
     (void)unlink(in);
     if (!ok) {
-        drawing_free(d);
+        drawing_deinit(d);
     }
     return ok;
 }
 
+enum { OURS, WRAPPED, DOT, DOT_FREE, DOT_ORTHO, DRAWINGS };
+
 typedef struct score {
-    size_t ours, dots, our_points, dot_points, n, too_long;
-    double our_length, dot_length;
+    drawing_score of[DRAWINGS];
+    size_t n_modules, too_long, no_ortho;
 } score;
 
-static void compare_module(const visible *v, const graph_layout *l, uint32_t m, bool smooth, score *s)
+static void add_score(drawing_score *sum, drawing *d)
+{
+    drawing_score s;
+    drawing_measure(d, &s);
+    sum->crossings += s.crossings;
+    sum->pairs += s.pairs;
+    sum->length += s.length;
+    drawing_deinit(d);
+}
+
+typedef struct shown {
+    const visible *v;
+    const graph_layout *l, *wrapped;
+    bool smooth, verbose;
+} shown;
+
+static void compare_module(const shown *w, uint32_t m, score *s)
 {
     page g;
-    drawing a;
-    drawing b;
-    page_of(&g, v, l, m);
-    if (g.v.n_lines >= 2 && g.v.n_items >= 4) {
-        if (draw_dot(&g, &b)) {
-            draw_ours(&g, smooth, &a);
-            size_t px;
-            size_t py;
-            size_t x = crossings_of(&a, &px);
-            size_t y = crossings_of(&b, &py);
-            s->our_points += px;
-            s->dot_points += py;
-            s->ours += x;
-            s->dots += y;
-            s->our_length += length_of(&a);
-            s->dot_length += length_of(&b);
-            s->n++;
-            if (getenv("VERBOSE")) {
-                printf("    module %u: %zu boxes %zu lines: crossings %zu : %zu, length %.0f : %.0f\n", m,
-                       g.v.n_items - 1, g.v.n_lines, x, y, length_of(&a), length_of(&b));
-            }
-            drawing_free(&a);
-            drawing_free(&b);
-        } else {
-            s->too_long++;
+    drawing d;
+    score one = {0};
+    page_of(&g, w->v, w->l, m);
+    if (g.n_lines > 0 && !draw_dot(&g, DOT_PORTS, &d)) {
+        s->too_long++;
+    } else if (g.n_lines > 0) {
+        add_score(&one.of[DOT], &d);
+        draw_ours(&g, w->l, w->smooth, &d);
+        add_score(&one.of[OURS], &d);
+        draw_ours(&g, w->wrapped, w->smooth, &d);
+        add_score(&one.of[WRAPPED], &d);
+        if (draw_dot(&g, DOT_ANY_SIDE, &d)) {
+            add_score(&one.of[DOT_FREE], &d);
+        }
+        if (draw_dot(&g, DOT_ORTHOGONAL, &d)) {
+            add_score(&one.of[DOT_ORTHO], &d);
+        } else { /* its router fails on some graphs */
+            s->no_ortho++;
+            one.of[DOT_ORTHO] = one.of[DOT_FREE];
+        }
+        s->n_modules++;
+        for (int i = 0; i < DRAWINGS; i++) {
+            s->of[i].crossings += one.of[i].crossings;
+            s->of[i].pairs += one.of[i].pairs;
+            s->of[i].length += one.of[i].length;
+        }
+        if (w->verbose) {
+            printf("    module %u: %u boxes %u lines: crossings %zu : %zu, length %.0f : %.0f = %.2f\n", m, g.n,
+                   g.n_lines, one.of[OURS].crossings, one.of[DOT].crossings, one.of[OURS].length, one.of[DOT].length,
+                   one.of[OURS].length / fmax(1, one.of[DOT].length));
         }
     }
     page_free(&g);
+}
+
+static void print_score(const char *name, const score *s)
+{
+    const drawing_score *x = s->of;
+    double dot = fmax(1, x[DOT].length);
+    printf("%-40.40s crossings %4zu : %4zu  length %8.0f : %8.0f = %.2f  | wrapped %4zu %.2f | dot, ends anywhere %4zu "
+           "%.2f, ortho %4zu %.2f%s\n",
+           name, x[OURS].crossings, x[DOT].crossings, x[OURS].length, x[DOT].length, x[OURS].length / dot,
+           x[WRAPPED].crossings, x[WRAPPED].length / dot, x[DOT_FREE].crossings, x[DOT_FREE].length / dot,
+           x[DOT_ORTHO].crossings, x[DOT_ORTHO].length / dot,
+           s->too_long   ? "  (dot took too long)"
+           : s->no_ortho ? "  (its orthogonal router failed)"
+                         : "");
+}
+
+static graph_layout *lay(const graph_plan *p, const visible *v, bool smooth, double wrap_aspect)
+{
+    layout_options o;
+    graph_layout *l = NULL;
+    layout_options_init(&o);
+    o.routing = smooth ? ROUTE_SMOOTH : ROUTE_ORTHOGONAL;
+    o.wrap_aspect = wrap_aspect >= 0 ? wrap_aspect : o.wrap_aspect;
+    MAREY_ASSERT(graph_layout_create(&l, p, v, &o, NULL) == MAREY_OK);
+    return l;
 }
 
 static void compare_file(const char *path, bool smooth, score *all)
@@ -381,33 +355,26 @@ static void compare_file(const char *path, bool smooth, score *all)
     }
     graph_state s;
     visible *v = NULL;
-    graph_layout *l = NULL;
-    layout_options o;
     score sum = {0};
     graph_state_init(&s, p);
-    layout_options_init(&o);
     graph_state_default(&s, p, 40);
-    double t0 = cpu_ms();
     MAREY_ASSERT(visible_create(&v, p, &s, NULL) == MAREY_OK);
-    MAREY_ASSERT(graph_layout_create(&l, p, v, &o, NULL) == MAREY_OK);
-    double ms = cpu_ms() - t0;
+    graph_layout *l = lay(p, v, smooth, 0);
+    graph_layout *wrapped = lay(p, v, smooth, -1);
+    shown w = {.v = v, .l = l, .wrapped = wrapped, .smooth = smooth, .verbose = getenv("VERBOSE") != NULL};
     for (uint32_t m = 0; m < v->n_items; m++) {
-        if (v->items[m].n_children > 2) {
-            compare_module(v, l, m, smooth, &sum);
+        if (v->items[m].n_children > 0) {
+            compare_module(&w, m, &sum);
         }
     }
-    printf("%-46s %6zu nodes %4zu shown %4zu lines  %5.2f ms  crossings %5zu : %5zu (points %4zu : %4zu)  length "
-           "%8.0f : %8.0f = %.2f%s\n",
-           name, g.n_nodes, v->n_shown, v->n_lines, ms, sum.ours, sum.dots, sum.our_points, sum.dot_points,
-           sum.our_length, sum.dot_length, sum.our_length / fmax(1, sum.dot_length),
-           sum.too_long ? "  (dot took too long)" : "");
-    all->ours += sum.ours;
-    all->dots += sum.dots;
-    all->our_points += sum.our_points;
-    all->dot_points += sum.dot_points;
-    all->our_length += sum.our_length;
-    all->dot_length += sum.dot_length;
+    print_score(name, &sum);
+    for (int i = 0; i < DRAWINGS; i++) {
+        all->of[i].crossings += sum.of[i].crossings;
+        all->of[i].pairs += sum.of[i].pairs;
+        all->of[i].length += sum.of[i].length;
+    }
     graph_layout_destroy(&l);
+    graph_layout_destroy(&wrapped);
     visible_destroy(&v);
     graph_state_deinit(&s);
     graph_plan_destroy(&p);
@@ -440,11 +407,13 @@ static void time_one(uint32_t n_layers, bool nested, bool prune)
         struct timespec a;
         struct timespec b;
         (void)clock_gettime(CLOCK_MONOTONIC, &a);
-        bool ok = draw_dot(&whole, &d);
+        bool ok = draw_dot(&whole, DOT_ANY_SIDE, &d);
         (void)clock_gettime(CLOCK_MONOTONIC, &b);
         double sec = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
         (void)snprintf(dot, sizeof dot, ok ? "%.2f s" : "over %.0f s", sec);
-        drawing_free(ok ? &d : &(drawing){0});
+        if (ok) {
+            drawing_deinit(&d);
+        }
         page_free(&whole);
     }
     printf("%-6s hubs %-6s %8zu operators %8zu lines  visible %8.1f ms  layout %8.1f ms  dot %s\n",
@@ -495,7 +464,6 @@ int main(int argc, char **argv)
             compare_file(argv[i], smooth, &all);
         }
     }
-    printf("all: crossings %zu : %zu, points %zu : %zu, length %.0f : %.0f = %.2f (ours : dot)\n", all.ours, all.dots,
-           all.our_points, all.dot_points, all.our_length, all.dot_length, all.our_length / fmax(1, all.dot_length));
+    print_score("all", &all);
     return 0;
 }
