@@ -167,6 +167,13 @@ void mem_give_back(void)
 #endif
 }
 
+void mem_set_large_apart(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, MEM_KEEP_PIECE);
+#endif
+}
+
 uint64_t mem_peak_rss(void)
 {
     struct rusage usage;

@@ -66,6 +66,9 @@ enum { MEM_KEEP_PIECE = 4 << 20 };
 void mem_keep_freed(size_t bytes);
 /** Freed memory that the allocator keeps goes back to the system: after something large is done. */
 void mem_give_back(void);
+/** From now on single pieces of MEM_KEEP_PIECE bytes and more go back at once: else the allocator keeps back what is
+ *  smaller than the largest that it ever saw freed. For the whole process. */
+void mem_set_large_apart(void);
 /** Peak resident memory of this process in bytes, or 0 where the system doesn't say. */
 uint64_t mem_peak_rss(void);
 

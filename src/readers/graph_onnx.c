@@ -443,6 +443,7 @@ static void tell_facts(onnx_reader *r, const onnx_facts *facts)
     strbuf producer = {0};
     pb_enter(&at, &r->model, &facts->graph);
     while (pb_next(&at, &f)) {
+        pass(r, &f);
         if (f.number == 2) {
             onnx_string(&f, &name, &n);
         }

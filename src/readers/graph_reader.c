@@ -292,6 +292,7 @@ marey_status graph_read_file(const char *path, const graph_finish_options *optio
     *out = (graph){0};
     graph_input in = input_of(path, options, d);
     content c = {0};
+    mem_set_large_apart();
     marey_status status = load_input(&in, &c);
     if (status == MAREY_OK) {
         status = read_input(&in, &c, options, out);

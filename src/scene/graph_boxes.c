@@ -12,7 +12,7 @@ static const double ROOMY = 0.34;       /* zoom, from which they have more */
 static const double LEAST_NAME_DP = 8;
 static const double LEAST_FITTED_DP = 7; /* of names that have no room at that */
 static const double CHIP_DP = 10.5;
-enum { SHORT_NAME = 14 };                /* bytes */
+enum { SHORT_NAME = 14 }; /* bytes */
 
 /* ------------------------------------------------------------------ colours */
 
@@ -91,7 +91,8 @@ void graph_find_lit(scene *s, graph_view *g)
     for (uint32_t i = h; i != 0; i = p->v->items[i].parent) {
         g->lit[i >> 3] = (uint8_t)(g->lit[i >> 3] | 1U << (i & 7));
     }
-    for (uint32_t i = p->index.first_line[around]; i < p->index.first_line[around + 1]; i++) {
+    graph_rows lines = graph_lines_in(p->v, around);
+    for (uint32_t i = lines.first; i < lines.end; i++) {
         const visible_line *l = &p->v->lines[i];
         uint32_t other = l->from == h ? l->to : l->to == h ? l->from : 0;
         g->lit[other >> 3] = (uint8_t)(g->lit[other >> 3] | 1U << (other & 7));

@@ -131,21 +131,21 @@ static index_box seen_part(const collecting *c)
 static void take_module(collecting *c, uint32_t item)
 {
     const visible_item *v = &c->p->v->items[item];
-    const index_tree *t = &c->p->index.items[item];
+    const index_tree *t = graph_tree_of(&c->p->index.children, item);
     float alpha;
     c->module = item;
     c->module_r = graph_item_rect(c->s, c->g, item, &alpha);
     c->module_x = c->p->l->boxes[item].x;
     c->module_y = c->p->l->boxes[item].y;
     push_seen(c, (seen_item){c->module_r, item, SEEN_OPEN, c->p->of->plan->elements[v->element].klass, 255, alpha});
-    if (t->first_box == GRAPH_NONE) {
+    if (!t) {
         for (uint32_t k = 0; k < v->n_children && !c->is_full; k++) {
             take_child(c, v->first_child + k);
         }
         return;
     }
     index_visit how = {take_child, take_blob, c, seen_part(c), (float)(c->blob / c->g->k)};
-    graph_trees_visit(&c->p->index, t, c->p->index.item_order + v->first_child, &how);
+    graph_trees_visit(&c->p->index, t, &how);
 }
 
 /* @return false when a frame can't hold it */

@@ -269,7 +269,8 @@ static uint32_t neighbour(const graph_view *g, uint32_t element, bool forward)
     while (item != GRAPH_NONE && item != 0) {
         uint32_t around = p->v->items[item].parent;
         bool leaves = false;
-        for (uint32_t i = p->index.first_line[around]; i < p->index.first_line[around + 1]; i++) {
+        graph_rows lines = graph_lines_in(p->v, around);
+        for (uint32_t i = lines.first; i < lines.end; i++) {
             const visible_line *l = &p->v->lines[i];
             uint32_t here = forward ? l->from : l->to;
             uint32_t there = forward ? l->to : l->from;
@@ -284,8 +285,8 @@ static uint32_t neighbour(const graph_view *g, uint32_t element, bool forward)
         item = around; /* the line goes on outside */
     }
     uint32_t at = p->v->item_of[element];
-    for (uint32_t i = at == GRAPH_NONE ? 0 : p->index.first_stub[at];
-         at != GRAPH_NONE && i < p->index.first_stub[at + 1]; i++) {
+    graph_rows stubs = at == GRAPH_NONE ? (graph_rows){0, 0} : graph_stubs_at(p->v, at);
+    for (uint32_t i = stubs.first; i < stubs.end; i++) {
         if (p->v->stubs[i].is_input != forward) {
             return p->v->stubs[i].peer;
         }
@@ -299,7 +300,8 @@ static uint32_t enter(const graph_view *g, uint32_t element, bool forward)
     const graph_picture *p = g->now;
     for (uint32_t item = p->v->item_of[element]; item != GRAPH_NONE && p->v->items[item].n_children > 0;) {
         uint32_t next = GRAPH_NONE;
-        for (uint32_t i = p->index.first_line[item]; i < p->index.first_line[item + 1] && next == GRAPH_NONE; i++) {
+        graph_rows lines = graph_lines_in(p->v, item);
+        for (uint32_t i = lines.first; i < lines.end && next == GRAPH_NONE; i++) {
             const visible_line *l = &p->v->lines[i];
             uint32_t side = forward ? l->from : l->to;
             next = side == item ? (forward ? l->to : l->from) : GRAPH_NONE;

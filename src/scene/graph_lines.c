@@ -267,9 +267,9 @@ static void draw_port(line_pen *n, const layout_point *q)
 /* Does a line of the module run through the text? */
 static bool is_crossed(const line_pen *n, uint32_t module, rect r)
 {
-    const graph_trees *x = &n->p->index;
     const float pad = n->width;
-    for (uint32_t i = x->first_line[module]; i < x->first_line[module + 1]; i++) {
+    graph_rows lines = graph_lines_in(n->p->v, module);
+    for (uint32_t i = lines.first; i < lines.end; i++) {
         const layout_route *route = &n->p->l->routes[i];
         const layout_point *q = &n->p->l->points[route->first_point];
         float a[2];
@@ -309,8 +309,11 @@ static void draw_size(line_pen *n, const visible_line *l, const layout_point *q,
 {
     scene *s = n->s;
     double dp = graph_text_dp(s, n->g, 10.5);
-    const uint32_t *first = &n->p->index.first_line[l->module];
-    if (n->has_size || l->bytes < ((uint64_t)1 << 20) || dp < 8 || first[1] - first[0] > SIZE_MAX_LINES) {
+    if (n->has_size || l->bytes < ((uint64_t)1 << 20) || dp < 8) {
+        return;
+    }
+    graph_rows lines = graph_lines_in(n->p->v, l->module);
+    if (lines.end - lines.first > SIZE_MAX_LINES) {
         return;
     }
     for (uint32_t i = 1; i + 1 < count; i++) { /* never on the pieces at the ends, where neighbours are near */
@@ -378,7 +381,7 @@ static void skip_blob(void *ctx, const index_box *b, uint8_t klass, uint8_t cove
 
 static void draw_module_lines(line_pen *n, uint32_t module)
 {
-    const graph_trees *x = &n->p->index;
+    const index_tree *tree = graph_tree_of(&n->p->index.lines, module);
     const layout_box *b = &n->p->l->boxes[module];
     const scene *s = n->s;
     n->has_size = false;
@@ -387,8 +390,9 @@ static void draw_module_lines(line_pen *n, uint32_t module)
     if (!has_room(n, module)) {
         return;
     }
-    if (x->lines[module].first_box == GRAPH_NONE) {
-        for (uint32_t i = x->first_line[module]; i < x->first_line[module + 1]; i++) {
+    if (!tree) {
+        graph_rows lines = graph_lines_in(n->p->v, module);
+        for (uint32_t i = lines.first; i < lines.end; i++) {
             draw_visible_line(n, i);
         }
         return;
@@ -398,7 +402,7 @@ static void draw_module_lines(line_pen *n, uint32_t module)
     how.seen.y0 = (float)(n->g->y0 - b->y);
     how.seen.x1 = how.seen.x0 + (float)((double)s->m.plot.w / n->k);
     how.seen.y1 = how.seen.y0 + (float)((double)s->m.plot.h / n->k);
-    graph_trees_visit(x, &x->lines[module], x->line_order + x->first_line[module], &how);
+    graph_trees_visit(&n->p->index, tree, &how);
 }
 
 void graph_lines_draw(scene *s, graph_view *g)

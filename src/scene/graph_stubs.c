@@ -127,10 +127,9 @@ static void draw_side(scene *s, graph_view *g, const stub_side *k, const seen_it
 static void draw_item_stubs(scene *s, graph_view *g, const seen_item *seen)
 {
     const graph_picture *p = g->now;
-    uint32_t first = p->index.first_stub[seen->item];
-    uint32_t end = p->index.first_stub[seen->item + 1];
+    graph_rows stubs = graph_stubs_at(p->v, seen->item);
     stub_side sides[2] = {{.item = seen->item, .is_input = false}, {.item = seen->item, .is_input = true}};
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = stubs.first; i < stubs.end; i++) {
         stub_side *k = &sides[p->v->stubs[i].is_input];
         k->first = k->n == 0 ? i : k->first;
         k->n++;

@@ -162,12 +162,8 @@ static void make_levels(graph_trees *x, size_t first, size_t n)
     }
 }
 
-static void make_tree(graph_trees *x, index_tree *t, const entries *e, uint32_t *order, uint64_t *keys)
+static void make_tree(graph_trees *x, index_trees *trees, const entries *e, uint64_t *keys)
 {
-    *t = (index_tree){GRAPH_NONE, e->n};
-    for (uint32_t i = 0; i < e->n; i++) {
-        order[e->first + i] = e->first + i;
-    }
     if (e->n <= INDEX_FEW) {
         return;
     }
@@ -181,35 +177,33 @@ static void make_tree(graph_trees *x, index_tree *t, const entries *e, uint32_t 
         keys[i] = (uint64_t)curve_place(&b, &all) << 32 | i;
     }
     sort_keys(keys, keys + e->n, e->n);
+    index_tree t = {e->module, (uint32_t)x->n_boxes, (uint32_t)x->n_order, e->n};
+    VEC_RESERVE(x->order, x->cap_order, x->n_order + e->n);
     for (uint32_t i = 0; i < e->n; i++) {
-        order[e->first + i] = e->first + (uint32_t)keys[i];
+        x->order[x->n_order++] = e->first + (uint32_t)keys[i];
     }
-    t->first_box = (uint32_t)x->n_boxes;
-    make_lowest(x, e, order + e->first);
-    make_levels(x, t->first_box, x->n_boxes - t->first_box);
+    make_lowest(x, e, x->order + t.first);
+    make_levels(x, t.first_box, x->n_boxes - t.first_box);
+    VEC_PUSH(trees->items, trees->n, trees->cap, t);
 }
 
-static void find_lines(graph_trees *x, const visible *v)
+/* The first of the lines, from `from` on, that is in no module before the next. */
+static uint32_t end_of_lines(const visible *v, uint32_t from, uint32_t module)
 {
-    for (size_t i = 0; i < v->n_lines; i++) {
-        x->first_line[v->lines[i].module + 1]++;
+    while (from < v->n_lines && v->lines[from].module == module) {
+        from++;
     }
-    for (size_t i = 0; i < v->n_stubs; i++) {
-        x->first_stub[v->stubs[i].item + 1]++;
-    }
-    for (size_t i = 0; i < v->n_items; i++) {
-        x->first_line[i + 1] += x->first_line[i];
-        x->first_stub[i + 1] += x->first_stub[i];
-    }
+    return from;
 }
 
-static size_t most_entries(const graph_trees *x, const visible *v)
+static size_t most_entries(const visible *v)
 {
-    size_t most = 1;
-    for (size_t i = 0; i < v->n_items; i++) {
-        size_t lines = x->first_line[i + 1] - x->first_line[i];
+    uint32_t most = 1;
+    for (uint32_t i = 0, line = 0; i < v->n_items; i++) {
+        uint32_t end = end_of_lines(v, line, i);
         most = v->items[i].n_children > most ? v->items[i].n_children : most;
-        most = lines > most ? lines : most;
+        most = end - line > most ? end - line : most;
+        line = end;
     }
     return most;
 }
@@ -217,36 +211,77 @@ static size_t most_entries(const graph_trees *x, const visible *v)
 void graph_trees_make(graph_trees *x, const graph_plan *p, const visible *v, const graph_layout *l)
 {
     memset(x, 0, sizeof *x);
-    x->item_order = mem_calloc(v->n_items + 1, sizeof *x->item_order);
-    x->line_order = mem_calloc(v->n_lines + 1, sizeof *x->line_order);
-    x->first_line = mem_calloc(v->n_items + 2, sizeof *x->first_line);
-    x->first_stub = mem_calloc(v->n_items + 2, sizeof *x->first_stub);
-    x->items = mem_calloc(v->n_items + 1, sizeof *x->items);
-    x->lines = mem_calloc(v->n_items + 1, sizeof *x->lines);
-    find_lines(x, v);
-    uint64_t *keys = mem_alloc(2 * most_entries(x, v) * sizeof *keys);
-    for (size_t i = 0; i < v->n_items; i++) {
+    uint64_t *keys = mem_alloc(2 * most_entries(v) * sizeof *keys);
+    for (uint32_t i = 0, line = 0; i < v->n_items; i++) {
         const visible_item *m = &v->items[i];
-        entries e = {p, v, l, (uint32_t)i, m->first_child, m->n_children, false};
-        make_tree(x, &x->items[i], &e, x->item_order, keys);
-        e = (entries){p, v, l, (uint32_t)i, x->first_line[i], x->first_line[i + 1] - x->first_line[i], true};
-        make_tree(x, &x->lines[i], &e, x->line_order, keys);
+        uint32_t end = end_of_lines(v, line, i);
+        entries e = {p, v, l, i, m->first_child, m->n_children, false};
+        make_tree(x, &x->children, &e, keys);
+        e = (entries){p, v, l, i, line, end - line, true};
+        make_tree(x, &x->lines, &e, keys);
+        line = end;
     }
     free(keys);
 }
 
 void graph_trees_free(graph_trees *x)
 {
-    free(x->item_order);
-    free(x->line_order);
-    free(x->first_line);
-    free(x->first_stub);
-    free(x->items);
-    free(x->lines);
+    free(x->children.items);
+    free(x->lines.items);
+    free(x->order);
     free(x->boxes);
     free(x->klass);
     free(x->cover);
     memset(x, 0, sizeof *x);
+}
+
+/* ------------------------------------------------------------------ finding */
+
+const index_tree *graph_tree_of(const index_trees *t, uint32_t module)
+{
+    size_t lo = 0;
+    size_t hi = t->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        lo = t->items[mid].module < module ? mid + 1 : lo;
+        hi = t->items[mid].module < module ? hi : mid;
+    }
+    return lo < t->n && t->items[lo].module == module ? &t->items[lo] : NULL;
+}
+
+/* The first line of `module` or of one behind it. */
+static uint32_t first_line(const visible *v, uint32_t module)
+{
+    size_t lo = 0;
+    size_t hi = v->n_lines;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        lo = v->lines[mid].module < module ? mid + 1 : lo;
+        hi = v->lines[mid].module < module ? hi : mid;
+    }
+    return (uint32_t)lo;
+}
+
+graph_rows graph_lines_in(const visible *v, uint32_t module)
+{
+    return (graph_rows){first_line(v, module), first_line(v, module + 1)};
+}
+
+static uint32_t first_stub(const visible *v, uint32_t item)
+{
+    size_t lo = 0;
+    size_t hi = v->n_stubs;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        lo = v->stubs[mid].item < item ? mid + 1 : lo;
+        hi = v->stubs[mid].item < item ? hi : mid;
+    }
+    return (uint32_t)lo;
+}
+
+graph_rows graph_stubs_at(const visible *v, uint32_t item)
+{
+    return (graph_rows){first_stub(v, item), first_stub(v, item + 1)};
 }
 
 /* ------------------------------------------------------------------ walking */
@@ -276,7 +311,7 @@ typedef struct walk_step {
     uint32_t i;
 } walk_step;
 
-void graph_trees_visit(const graph_trees *x, const index_tree *t, const uint32_t *order, const index_visit *how)
+void graph_trees_visit(const graph_trees *x, const index_tree *t, const index_visit *how)
 {
     uint32_t first[INDEX_LEVELS];
     uint32_t n[INDEX_LEVELS];
@@ -298,7 +333,7 @@ void graph_trees_visit(const graph_trees *x, const index_tree *t, const uint32_t
         uint32_t end = from + INDEX_FAN;
         if (w.level == 0) {
             for (uint32_t k = from; k < end && k < t->n; k++) {
-                how->entry(how->ctx, order[k]);
+                how->entry(how->ctx, x->order[t->first + k]);
             }
         } else {
             uint32_t most = n[w.level - 1];

@@ -27,15 +27,18 @@ typedef struct index_box {
     float x0, y0, x1, y1; /* relative to the module */
 } index_box;
 typedef struct index_tree {
-    uint32_t first_box; /* into boxes: level after level, the lowest first; GRAPH_NONE: no tree, they are few */
-    uint32_t n;         /* entries */
+    uint32_t module;    /* item */
+    uint32_t first_box; /* into boxes: level after level, the lowest first */
+    uint32_t first, n;  /* into order: its entries, neighbours together */
 } index_tree;
+typedef struct index_trees {
+    index_tree *items; /* ascending by module; hardly any module has one */
+    size_t n, cap;
+} index_trees;
 typedef struct graph_trees {
-    uint32_t *item_order;      /* [n_items]: children of a module, neighbours together; beside their places */
-    uint32_t *line_order;      /* [n_lines] likewise */
-    uint32_t *first_line;      /* [n_items + 1]: lines inside a module */
-    uint32_t *first_stub;      /* [n_items + 1] */
-    index_tree *items, *lines; /* [n_items] */
+    index_trees children, lines;
+    uint32_t *order; /* places of children or lines */
+    size_t n_order, cap_order;
     index_box *boxes;
     size_t n_boxes, cap_boxes;
     uint8_t *klass; /* [n_boxes]: most of what is in it */
@@ -46,8 +49,13 @@ typedef struct graph_trees {
 void graph_trees_make(graph_trees *x, const graph_plan *p, const visible *v, const graph_layout *l);
 void graph_trees_free(graph_trees *x);
 enum { INDEX_FAN = 4, INDEX_LEVELS = 20, INDEX_FEW = 48 };
+/** NULL: its entries are few. */
+const index_tree *graph_tree_of(const index_trees *t, uint32_t module);
+/** Lines inside a module, stubs at an item: rows of `visible`, which are in that order. */
+graph_rows graph_lines_in(const visible *v, uint32_t module);
+graph_rows graph_stubs_at(const visible *v, uint32_t item);
 /** Visit the entries of a module's tree that meet `seen` (relative to the module). Boxes not larger than `blob` are
- *  given as such. `order`: of the module's entries. */
+ *  given as such. */
 typedef struct index_visit {
     void (*entry)(void *ctx, uint32_t place);
     void (*blob)(void *ctx, const index_box *b, uint8_t klass, uint8_t cover);
@@ -55,7 +63,7 @@ typedef struct index_visit {
     index_box seen;
     float blob_size;
 } index_visit;
-void graph_trees_visit(const graph_trees *x, const index_tree *t, const uint32_t *order, const index_visit *how);
+void graph_trees_visit(const graph_trees *x, const index_tree *t, const index_visit *how);
 
 /* What belongs to one plan, shared by its pictures. */
 typedef struct plan_box {

@@ -7,7 +7,7 @@
 
 #include "scene/graph_view.h"
 
-enum { FIRST_ELEMENTS = 40, CACHE_BYTES = 64 << 20, LABEL_LETTERS = 28 };
+enum { FIRST_ELEMENTS = 40, CACHE_BYTES = 64 << 20, LABEL_LETTERS = 28, GIVE_BACK_ITEMS = 100000 };
 
 /* A wish with what it needs of its own. */
 typedef struct order {
@@ -370,6 +370,9 @@ static graph_picture *make_picture(graph_work *w, order *o)
     if (lay_out(w, pic, &o->wish.shape) != MAREY_OK) {
         graph_picture_free(&pic);
         return NULL;
+    }
+    if (pic->v->n_items > GIVE_BACK_ITEMS) {
+        mem_give_back();
     }
     graph_trees_make(&pic->index, w->plan->plan, pic->v, pic->l);
     graph_picture_measure(pic, w->join, &w->cancel);

@@ -315,6 +315,7 @@ marey_status store_read_graph(store_file *f, graph *out, diag *d)
     if (!store_has_graph(f)) {
         return diag_error(d, MAREY_FORMAT, f->path, DIAG_NO_OFFSET, "holds no computational graph");
     }
+    mem_set_large_apart();
     MAREY_TRY(load_column(f, S_GRAPH_FACTS, 3, &facts, NULL, d));
     MAREY_TRY(load_strings(f, g, d));
     MAREY_TRY(load_nodes(f, g, d));

@@ -6,6 +6,8 @@
  *     bench_graph --toggle [FILE...]      time of toggles: modules of 2 000 children, and those of files
  *     bench_graph --inside [OPERATORS]    likewise inside a large graph, from the first view to all open
  *     bench_graph --cancel [OPERATORS]    how soon plan, visible and layout give up
+ *     bench_graph --memory MAREY LARGE SMALL  peak memory of the program's ways by operator (tools/make_graph makes
+ * both)
  *
  * Quality: each open module of the first view is one graph: its children with their sizes, its in-port and out-port, and
  * the lines between them, edges between the same two boxes once. Ours is what is drawn, not wrapped (dot cannot); the
@@ -26,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "bench_graph_memory.h"
 #include "bench_graph_toggle.h"
 #include "graph/layout.h"
 #include "property/graph/help_drawing.h"
@@ -445,6 +448,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--cancel") == 0) {
         bench_cancel(number(argc, argv));
         return 0;
+    }
+    if (argc > 4 && strcmp(argv[1], "--memory") == 0) {
+        return bench_memory(argv[2], argv[3], argv[4]);
     }
     if (argc > 1 && strcmp(argv[1], "--curve") == 0) {
         uint32_t most = number(argc, argv);
