@@ -117,15 +117,18 @@ static marey_status spill(run_set *s, run_segment *g, run_row *rows, const char 
     return status;
 }
 
-static void keep(run_segment *g, run_row *rows, char **args, size_t n_args)
+/* The arguments are copied rather than taken: they are few bytes in a large room, which is warm and serves again. */
+static void keep(run_segment *g, run_row *rows, const char *args, size_t n_args)
 {
     g->rows = rows;
-    g->args = n_args ? mem_realloc_array(*args, n_args, 1) : NULL;
     g->args_bytes = n_args;
-    *args = n_args ? NULL : *args;
+    if (n_args > 0) {
+        g->args = mem_alloc(n_args);
+        memcpy(g->args, args, n_args);
+    }
 }
 
-marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args, size_t n_args, diag *d)
+marey_status run_set_add(run_set *s, const run_row *rows, size_t n, const char *args, size_t n_args, diag *d)
 {
     if (n == 0) {
         return MAREY_OK;
@@ -147,7 +150,7 @@ marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args,
         g.booked = bytes;
         keep(&g, out, args, n_args);
     } else {
-        status = spill(s, &g, out, *args, d);
+        status = spill(s, &g, out, args, d);
     }
     s->n_rows += n;
     VEC_PUSH(s->segments, s->n_segments, s->cap_segments, g);

@@ -69,10 +69,9 @@ void run_set_seal(run_set *s);
 
 /**
  * Add a piece. `rows` is an array of at most RUN_ROWS, in the order of input (`order` is set here).
- * @param args  bytes that the rows' args_at point into, malloc'ed; set to NULL where the set keeps
- * them, else still the caller's. *args may be NULL: no row has any
+ * @param args  n_args bytes that the rows' args_at point into; copied. NULL: no row has any
  */
-marey_status run_set_add(run_set *s, const run_row *rows, size_t n, char **args, size_t n_args, diag *d);
+marey_status run_set_add(run_set *s, const run_row *rows, size_t n, const char *args, size_t n_args, diag *d);
 
 /** Ascending by (start, longer first). */
 bool run_row_before(const run_row *a, const run_row *b);

@@ -268,7 +268,7 @@ static void take_piece(void *ctx)
 {
     piece *p = ctx;
     find_islands(p->s, p->rows, p->n);
-    p->status = run_set_add(&p->s->events, p->rows, p->n, &p->args, p->n_args, &p->diag);
+    p->status = run_set_add(&p->s->events, p->rows, p->n, p->args, p->n_args, &p->diag);
 }
 
 static marey_status wait_for_piece(reading *r)
@@ -301,7 +301,7 @@ static piece *next_piece(reading *r)
     return r->pieces[next];
 }
 
-/* The chunk's arguments go with the piece, and the piece's old room for arguments, where it has any, to the chunk. */
+/* The chunk's arguments go with the piece, and the piece's old room for arguments, once it has any, to the chunk. */
 static void swap_args(piece *p, trace_chunk *k)
 {
     char *room = p->args;

@@ -109,8 +109,8 @@ static void put_changes(args_encoder *e, const local_template *t, const char *re
         uint32_t stop = t->n_values - i < 8 ? t->n_values : i + 8;
         for (unsigned bit = 1; i < stop; i++, bit <<= 1) {
             uint64_t v = arg_values_next(&values);
-            if (v != before[i]) {
-                int64_t change = (int64_t)(v - before[i]);
+            int64_t change = (int64_t)(v - before[i]);
+            if (change != 0) {
                 out = put_varint(out, ((uint64_t)change << 1) ^ (uint64_t)(change >> 63));
                 changed |= bit;
                 before[i] = v;

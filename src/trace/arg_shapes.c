@@ -155,8 +155,9 @@ static const char *follow(arg_taker *t, const arg_shape *s, const char *text, co
     const char *p = text;
     uint64_t *now = t->values;
     uint32_t *at = t->at;
+    const char *form = s->text;
     for (const arg_piece *q = s->pieces;; q++) {
-        if ((size_t)(end - p) < q->len || !same_bytes(p, s->text + q->at, q->len)) {
+        if ((size_t)(end - p) < q->len || !same_bytes(p, form + q->at, q->len)) {
             return NULL;
         }
         *at++ = (uint32_t)(p - text);
@@ -169,15 +170,15 @@ static const char *follow(arg_taker *t, const arg_shape *s, const char *text, co
         }
         uint64_t v;
         unsigned digits = read_digits(p, &v);
-        bool is_fixed = (*p == '0' && digits > 1) || (q->len == 0 && p > text);
         p += digits;
-        if (is_fixed != (q->mark == ARG_MARK_FIXED) || p > end) {
-            return NULL; /* else what a text's shape is would hang on the guess */
-        }
-        if (is_fixed) {
+        if (q->mark == ARG_MARK_FIXED) {
             *now++ = digits;
         }
         *now++ = v;
+        bool is_fixed = (p[-(ptrdiff_t)digits] == '0' && digits > 1) || q->is_rest;
+        if (is_fixed != (q->mark == ARG_MARK_FIXED) || p > end) {
+            return NULL; /* else what a text's shape is would hang on the guess */
+        }
     }
     t->n_values = s->n_values;
     return p;
@@ -324,7 +325,8 @@ static arg_shape *make_shape(arg_shapes *s, const char *text, size_t n)
     for (uint32_t i = 0, k = 0; k < n_pieces; i++) {
         uint32_t mark = i < n ? (uint8_t)text[i] : ARG_MARK_END;
         if (i == n || mark == ARG_MARK_NUMBER || mark == ARG_MARK_FIXED) {
-            pieces[k++] = (arg_piece){from, i - from, mark};
+            pieces[k] = (arg_piece){from, i - from, (uint8_t)mark, i == from && k > 0};
+            k++;
             from = i + 1;
         }
     }
@@ -399,14 +401,15 @@ static bool find_known(arg_taker *t)
 bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
 {
     static const char pad[ARG_PAD_BYTES];
-    kind = t->tried == text ? t->kind : kind;
+    bool was_tried = t->tried == text; /* and was none of the likely ones, or went on behind one */
+    kind = was_tried ? t->kind : kind;
     t->tried = NULL;
     strbuf_clear(&t->copy);
     strbuf_add(&t->copy, text, n);
     strbuf_add(&t->copy, pad, sizeof pad);
     t->text = text;
     t->n = 0;
-    bool known = guess(t, kind, t->copy.s, n) == n;
+    bool known = !was_tried && guess(t, kind, t->copy.s, n) == n;
     if (!known && !(take_apart(t, t->copy.s, n) && find_known(t))) {
         return false;
     }
@@ -417,20 +420,30 @@ bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
 
 /* ------------------------------------------------------------------ records */
 
+/* How many bytes a value takes, as a power of two. */
+static inline unsigned size_of(uint64_t value)
+{
+    static const uint8_t sizes[8] = {0, 1, 2, 2, 3, 3, 3, 3}; /* by the value's last byte that is not 0 */
+    return sizes[(63 - (unsigned)__builtin_clzll(value | 1)) / 8];
+}
+
 size_t arg_taker_record(const arg_taker *t, char *out)
 {
     uint32_t head = t->known[t->index].shape->id + 1;
+    const uint64_t *value = t->values;
+    const uint64_t *end = value + t->n_values;
     memcpy(out, &head, sizeof head);
-    arg_values v = arg_values_of(out, t->n_values);
-    uint8_t *sizes = (uint8_t *)out + sizeof head;
-    char *p = out + (v.p - out);
-    memset(sizes, 0, (t->n_values + 3) / 4);
-    for (unsigned i = 0; i < t->n_values; i++) {
-        uint64_t value = t->values[i];
-        unsigned size = (unsigned)(value > UINT8_MAX) + (value > UINT16_MAX) + (value > UINT32_MAX);
-        store8(p, value);
-        sizes[i / 4] |= (uint8_t)(size << (i % 4 * 2));
-        p += (size_t)1 << size;
+    char *sizes = out + sizeof head;
+    char *p = sizes + (t->n_values + 3) / 4;
+    while (value < end) {
+        unsigned group = 0;
+        for (unsigned shift = 0; shift < 8 && value < end; shift += 2) {
+            unsigned size = size_of(*value);
+            store8(p, *value++);
+            p += (size_t)1 << size;
+            group |= size << shift;
+        }
+        *sizes++ = (char)group;
     }
     return (size_t)(p - out);
 }

@@ -40,7 +40,8 @@ enum { ARG_MARK_END = 0, ARG_MARK_NUMBER = 1, ARG_MARK_FIXED = 2 };
 /* A literal piece of a shape and the mark behind it. */
 typedef struct arg_piece {
     uint32_t at, len; /* in the shape's text */
-    uint32_t mark;
+    uint8_t mark;
+    bool is_rest; /* there is nothing between the mark and the one before */
 } arg_piece;
 
 typedef struct arg_shape {
@@ -133,26 +134,28 @@ void arg_record_text(char *out, const char *text, size_t n);
 typedef struct arg_values {
     const uint8_t *sizes;
     const char *p;
-    unsigned i;
+    unsigned group; /* sizes of the next values; 1: none is left of the byte */
 } arg_values;
 
 static inline arg_values arg_values_of(const char *record, uint32_t n_values)
 {
     const char *sizes = record + sizeof(uint32_t);
-    return (arg_values){(const uint8_t *)sizes, sizes + (n_values + 3) / 4, 0};
+    return (arg_values){(const uint8_t *)sizes, sizes + (n_values + 3) / 4, 1};
 }
 /** Reads up to ARG_RECORD_PAD_BYTES behind the record. */
 static inline uint64_t arg_values_next(arg_values *v)
 {
-    unsigned size = v->sizes[v->i / 4] >> (v->i % 4 * 2) & 3;
-    unsigned bytes = 1U << size;
+    if (v->group == 1) {
+        v->group = *v->sizes++ | 256U;
+    }
+    unsigned bytes = 1U << (v->group & 3);
+    v->group >>= 2;
     uint64_t value;
     memcpy(&value, v->p, sizeof value);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     value = __builtin_bswap64(value);
 #endif
     v->p += bytes;
-    v->i++;
     return value & (UINT64_MAX >> (64 - 8 * bytes));
 }
 

@@ -86,7 +86,7 @@ static void fill(trial *t, prng *r, scratch *sc)
                 VEC_PUSH(t->want, t->n, t->cap, ((expected){rows[i].start_ns, rows[i].dur_ns, order, s}));
                 order++;
             }
-            assert_int_equal(run_set_add(&t->sets[s], rows, n, &args, at, NULL), MAREY_OK);
+            assert_int_equal(run_set_add(&t->sets[s], rows, n, args, at, NULL), MAREY_OK);
             free(args);
             free(rows);
         }
@@ -207,8 +207,7 @@ static void tells_full_disk(void **state)
     run_set s;
     run_set_init(&s, &sc);
     run_row row = {.start_ns = 1};
-    char *args = NULL;
-    marey_status status = run_set_add(&s, &row, 1, &args, 0, &d);
+    marey_status status = run_set_add(&s, &row, 1, NULL, 0, &d);
     if (status != MAREY_OK) { /* the system's own folder may have served */
         assert_int_equal(status, MAREY_IO);
         assert_true(d.n_messages > 0);
