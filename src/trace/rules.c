@@ -80,24 +80,24 @@ static void add_pair(pair_set *set, char a, char b)
     set->words[pair / 64] |= UINT64_C(1) << (pair % 64);
 }
 
-static bool has_pairs(const pair_set *need, const pair_set *have)
+/* `has`: a byte for each pair, whether the name has it. */
+static bool has_pairs(const pair_set *need, const uint8_t has[PAIRS])
 {
-    uint64_t lacking = 0;
-    for (unsigned i = 0; i < PAIR_WORDS; i++) {
-        lacking |= need->words[i] & ~have->words[i];
+    for (uint32_t k = 0; k < PAIR_WORDS; k++) {
+        for (uint64_t w = need->words[k]; w != 0; w &= w - 1) {
+            if (!has[k * 64 + (uint32_t)__builtin_ctzll(w)]) {
+                return false;
+            }
+        }
     }
-    return lacking == 0;
+    return true;
 }
 
-/* The same in `has`, a byte each. */
-static pair_set pairs_of_name(const char *s, size_t n, uint8_t has[PAIRS])
+static void pairs_of_name(const char *s, size_t n, uint8_t has[PAIRS])
 {
-    pair_set set = {0};
     for (size_t i = 1; i < n; i++) {
-        add_pair(&set, s[i - 1], s[i]);
         has[pair_of(s[i - 1], s[i])] = 1;
     }
-    return set;
 }
 
 static bool is_wild(char c)
@@ -184,7 +184,7 @@ trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const
     size_t ns = lower_copy(src, source, sizeof src);
     uint64_t scopes = scopes_of(r, src, ns);
     uint8_t has[PAIRS + 1] = {0};
-    pair_set have = pairs_of_name(name, n, has);
+    pairs_of_name(name, n, has);
     has[PAIRS] = 1;
     trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
     for (size_t i = 0; i < r->n_patterns; i++) {
@@ -194,7 +194,7 @@ trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const
         }
         const pattern *p = &r->patterns[i];
         bool open = p->category == NO_ID ? m.mark == MARK_NONE : m.category == NO_ID;
-        if (!open || !has_pairs(&p->need, &have) || !glob(p->text, p->text + strlen(p->text), name, name + n)) {
+        if (!open || !has_pairs(&p->need, has) || !glob(p->text, p->text + strlen(p->text), name, name + n)) {
             continue;
         }
         if (p->category == NO_ID) {
