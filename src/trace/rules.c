@@ -28,8 +28,10 @@ typedef struct pattern {
 
 /* What is looked at first: the one pair of `need` that the fewest patterns need. */
 typedef struct first_look {
+    uint32_t next; /* the next pattern of another scope, or of another thing that is asked */
     uint16_t pair; /* PAIRS: the pattern needs none */
     uint8_t scope;
+    bool says_mark;
 } first_look;
 
 /* One pattern on the source category, and the scopes that contain it. */
@@ -187,14 +189,16 @@ trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const
     pairs_of_name(name, n, has);
     has[PAIRS] = 1;
     trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
-    for (size_t i = 0; i < r->n_patterns; i++) {
+    for (size_t i = 0; i < r->n_patterns;) {
         const first_look *look = &r->looks[i];
-        if (!(scopes >> look->scope & has[look->pair])) {
+        bool open = look->says_mark ? m.mark == MARK_NONE : m.category == NO_ID;
+        if (!open || !(scopes >> look->scope & 1U)) {
+            i = look->next;
             continue;
         }
-        const pattern *p = &r->patterns[i];
-        bool open = p->category == NO_ID ? m.mark == MARK_NONE : m.category == NO_ID;
-        if (!open || !has_pairs(&p->need, has) || !glob(p->text, p->text + strlen(p->text), name, name + n)) {
+        const pattern *p = &r->patterns[i++];
+        if (!has[look->pair] || !has_pairs(&p->need, has) ||
+            !glob(p->text, p->text + strlen(p->text), name, name + n)) {
             continue;
         }
         if (p->category == NO_ID) {
@@ -442,8 +446,15 @@ static void choose_first_looks(trace_rules *r)
         count_pairs(&r->patterns[i].need, wanted);
     }
     r->looks = mem_calloc(r->n_patterns, sizeof *r->looks);
-    for (size_t i = 0; i < r->n_patterns; i++) {
-        r->looks[i] = (first_look){(uint16_t)rarest_pair(&r->patterns[i].need, wanted), r->patterns[i].scope};
+    for (size_t i = r->n_patterns; i-- > 0;) {
+        const pattern *p = &r->patterns[i];
+        const first_look *after = i + 1 < r->n_patterns ? &r->looks[i + 1] : NULL;
+        bool says_mark = p->category == NO_ID;
+        bool goes_on = after && after->scope == p->scope && after->says_mark == says_mark;
+        r->looks[i] = (first_look){.next = goes_on ? after->next : (uint32_t)i + 1,
+                                   .pair = (uint16_t)rarest_pair(&p->need, wanted),
+                                   .scope = p->scope,
+                                   .says_mark = says_mark};
     }
 }
 
