@@ -10,6 +10,9 @@
 #include "app/program.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "convert/convert.h"
 #include "readers/graph_reader.h"
 #include "store/store.h"
 
@@ -52,18 +55,51 @@ static marey_status read_stored(const char *file, graph *g, diag *d)
     return status;
 }
 
+typedef struct graph_files {
+    char **paths;
+    size_t n, cap;
+    arena names;
+} graph_files;
+
+/* The files of a folder that make one graph together, the stages of a pipeline; other graphs in folders are found by the
+ * converter. */
+static bool list_parts(const char *folder, graph_files *f)
+{
+    size_t before = f->n;
+    bool parts = convert_list_graphs(folder, &f->names, &f->paths, &f->n, &f->cap, NULL) == MAREY_OK;
+    for (size_t i = before; i < f->n && parts; i++) {
+        parts = graph_is_part_file(f->paths[i]);
+    }
+    return parts;
+}
+
+static bool list_graphs(const arg_operands *paths, graph_files *f)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        const char *path = paths->items[i];
+        if (file_is_dir(path) ? !list_parts(path, f) : input_is_hdf5(path) || graph_sniff_file(path) <= 0) {
+            return false;
+        }
+        if (!file_is_dir(path)) {
+            VEC_PUSH(f->paths, f->n, f->cap, arena_strndup(&f->names, path, strlen(path)));
+        }
+    }
+    return true;
+}
+
 /* Graph files as they are; a marey file; anything else by way of the converter. */
 static marey_status read_graph(const arg_operands *paths, const graph_job *job, graph *g, diag *d)
 {
-    bool graphs = true;
-    for (size_t i = 0; i < paths->n && graphs; i++) {
-        const char *path = paths->items[i];
-        graphs = !file_is_dir(path) && !input_is_hdf5(path) && graph_sniff_file(path) > 0;
-    }
-    if (graphs) {
+    graph_files files = {0};
+    if (list_graphs(paths, &files)) {
         graph_finish_options options = {.infer_scopes = !job->no_infer_scopes, .cancel = &program_cancel};
-        return graph_read_files(paths->items, paths->n, &options, g, d);
+        marey_status status = graph_read_files((const char *const *)files.paths, files.n, &options, g, d);
+        free((void *)files.paths);
+        arena_deinit(&files.names);
+        return status;
     }
+    free((void *)files.paths);
+    arena_deinit(&files.names);
     char *file = NULL;
     marey_status status = input_resolve(paths->items, paths->n, job->quiet, &file, d);
     if (status == MAREY_OK) {
@@ -133,8 +169,8 @@ int cmd_graph(int argc, char **argv)
                                  ARGS_UNLIMITED,
                                  "FILE is a graph (ONNX, TensorFlow, MindSpore, HLO, MLIR, ExecutionTrace, Chakra, "
                                  "DOT, Model Explorer), or a run "
-                                 "that\nwas converted with one; several files of MindSpore are the pipeline stages of "
-                                 "one graph. `marey render --layout graph` draws it."};
+                                 "that\nwas converted with one; several files of MindSpore, or a folder of them, are "
+                                 "the pipeline stages of one graph. `marey render --layout graph` draws it."};
     arg_operands paths;
     arg_result parsed = args_parse(&command, argc, argv, &paths);
     if (parsed != ARGS_OK) {

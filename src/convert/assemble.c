@@ -127,8 +127,10 @@ static marey_status find_extent(conversion *c)
         return MAREY_OK; /* a model without a run */
     }
     if (m->n_events == 0) {
-        return diag_error(c->diag, MAREY_FORMAT, c->n_sources == 1 ? c->sources[0].in->path : NULL, DIAG_NO_OFFSET,
-                          "holds no events");
+        return c->n_sources == 1
+                   ? diag_error(c->diag, MAREY_FORMAT, c->sources[0].in->path, DIAG_NO_OFFSET, "holds no events")
+                   : diag_error(c->diag, MAREY_FORMAT, NULL, DIAG_NO_OFFSET, "none of the %zu inputs holds an event",
+                                c->n_sources);
     }
     int64_t first = lo;
     int64_t end = hi;

@@ -39,6 +39,7 @@ static bool find_value(const graph_builder *b, const pushed_use *u, uint32_t *no
 static void lose_use(graph_builder *b, const pushed_use *u, bool first)
 {
     uint64_t offset = (uint64_t)u->offset_high << 32 | u->offset_low;
+    offset = offset == BUILDER_OFFSET_MAX ? DIAG_NO_OFFSET : offset;
     builder_lose(b, MAREY_LOSS_DANGLING, offset, 1);
     if (first && b->d) {
         const char *value = b->values.text + b->values.at[u->value];

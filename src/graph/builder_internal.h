@@ -15,6 +15,7 @@ enum {
     BUILDER_SPACE_DEPTH = 256 /* of spaces in each other */
 };
 #define BUILDER_MAX_ROWS ((size_t)1 << 31)
+#define BUILDER_OFFSET_MAX (((uint64_t)1 << 40) - 1) /* of a use; as large means that none is known */
 
 typedef struct pushed_edge {
     uint32_t from, to;

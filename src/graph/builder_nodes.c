@@ -311,8 +311,7 @@ void graph_builder_use(graph_builder *b, uint32_t space, const char *name, size_
         builder_lose(b, MAREY_LOSS_LIMIT, offset, 1);
         return;
     }
-    const uint64_t last = ((uint64_t)1 << 40) - 1;
-    offset = offset < last ? offset : last;
+    offset = offset < BUILDER_OFFSET_MAX ? offset : BUILDER_OFFSET_MAX;
     pushed_use u = {id, space, node, (uint32_t)offset, saturate(slot), (uint8_t)(offset >> 32), flags};
     VEC_PUSH(b->uses, b->n_uses, b->cap_uses, u);
 }

@@ -186,12 +186,42 @@ def check_cache(folder):
     check(ask() == (4, 2), 'and converted anew when it changed')
 
 
+def stage_graph(stage, peer, is_send):
+    """One pipeline stage as MindSpore writes it: an operator, and a send or a receive."""
+    transfer = {'node_id': '2', 'name': 'Default/%s-op%d' % ('Send' if is_send else 'Receive', stage), 'scope': 'Default',
+                'type': 'Send' if is_send else 'Receive',
+                'attr': {'dest_rank' if is_send else 'src_rank': str(peer), 'sr_tag': '0', 'group': '2-0'},
+                'input': ['1'] if is_send else ['nobody'], 'output_shape': [4], 'output_data_type': ''}
+    matmul = {'node_id': '1', 'name': 'Default/MatMul-op%d' % stage, 'scope': 'Default', 'type': 'MatMul', 'attr': {},
+              'input': [] if is_send else ['2'], 'output_shape': [4], 'output_data_type': ''}
+    return {'metadata': {}, 'graphs': {str(stage): {'rank_ids': [stage], 'op_nodes': [matmul, transfer],
+                                                    'parameter_nodes': []}}}
+
+
+def check_graph_folder(folder):
+    """A folder of pipeline stages is one graph, the same as its files named one by one."""
+    stages = os.path.join(folder, 'stages')
+    os.mkdir(stages)
+    paths = [os.path.join(stages, 'stage%d.json' % i) for i in range(2)]
+    for i, path in enumerate(paths):
+        with open(path, 'w') as f:
+            json.dump(stage_graph(i, 1 - i, i == 0), f)
+    named = json_answer('graph', *paths, '--json')
+    found = json_answer('graph', stages, '--json')
+    keys = ('nodes', 'edges', 'implied_edges', 'stages')
+    check([named[k] for k in keys] == [found[k] for k in keys] and found['stages'] == 2 and found['nodes'] == 4,
+          'a folder of stages is the graph of its files')
+    said = run('graph', stages).stderr
+    check('"nobody"' in said and 'at byte 1099511627775' not in said, 'no byte is named where none is known')
+
+
 def main():
     check_help()
     check_usage()
     with tempfile.TemporaryDirectory() as folder:
         check_bad_input(folder)
         check_cache(folder)
+        check_graph_folder(folder)
         run_h5 = os.path.join(folder, 'run.h5')
         answer('synth', run_h5, '--preset', 'resnet50', '--ranks', 4, '--steps', 2, '--seed', 3)
         info = json_answer('info', run_h5, '--json')
