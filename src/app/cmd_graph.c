@@ -61,8 +61,8 @@ typedef struct graph_files {
     arena names;
 } graph_files;
 
-/* The files of a folder that make one graph together, the stages of a pipeline; other graphs in folders are found by the
- * converter. */
+/* The files of a folder that make one graph together, the stages of a pipeline; other graphs in folders are found by
+ * the converter. */
 static bool list_parts(const char *folder, graph_files *f)
 {
     size_t before = f->n;
