@@ -289,6 +289,18 @@ static void share_remark(const graph_picture *p, uint32_t item, char *out, size_
     }
 }
 
+/* "24 operators"; inputs and outputs of the graph are none, and a stack may hold nothing else. */
+static void operators_text(const plan_element *e, char *out, size_t cap)
+{
+    char count[32];
+    count_format(e->n_nodes, count, sizeof count);
+    if (e->n_nodes == 0) {
+        (void)snprintf(out, cap, "inputs or outputs");
+    } else {
+        (void)snprintf(out, cap, "%s operator%s", count, e->n_nodes == 1 ? "" : "s");
+    }
+}
+
 static void draw_title(scene *s, graph_view *g, const seen_item *k, double dp)
 {
     const graph_picture *p = g->now;
@@ -317,9 +329,7 @@ static void draw_title(scene *s, graph_view *g, const seen_item *k, double dp)
     if (is_stack) {
         (void)snprintf(text, sizeof text, "%s", graph_picture_note(p, k->item));
     } else {
-        char count[32];
-        count_format(e->n_nodes, count, sizeof count);
-        (void)snprintf(text, sizeof text, "%s operator%s", count, e->n_nodes == 1 ? "" : "s");
+        operators_text(e, text, sizeof text);
     }
     if (w > 0 && (is_stack || width_of(s, FACE_SANS, dp * 0.9, text) <= rest.w)) {
         w += gap + put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_LEFT, s->t->dim, text);
@@ -402,7 +412,7 @@ static void second_line(const graph_picture *p, const plan_element *e, char *out
         if (e->n_parts > 0) {
             (void)snprintf(out, cap, "part %u of %u \xC2\xB7 %s", e->part, e->n_parts, count);
         } else {
-            (void)snprintf(out, cap, "%s operator%s", count, e->n_nodes == 1 ? "" : "s");
+            operators_text(e, out, cap);
         }
     } else if (e->klass == GRAPH_CLASS_DATA && e->node < g->n_nodes &&
                g->out_first[e->node] < g->out_first[e->node + 1]) {
