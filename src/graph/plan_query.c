@@ -149,7 +149,9 @@ size_t plan_folded_nodes(const graph_plan *p, uint32_t leaf, uint32_t *nodes, si
             }
         }
     }
-    memcpy(nodes, found, (n < cap ? n : cap) * sizeof *nodes);
+    if (cap > 0) {
+        memcpy(nodes, found, (n < cap ? n : cap) * sizeof *nodes);
+    }
     free(found);
     map64_deinit(&seen);
     return called_nodes(p, leaf, n, nodes, cap);
