@@ -14,6 +14,8 @@ enum {
     SMALL = 3000,
     PATIENCE = 6,
     STARTS = 4,
+    STARTS_MIDDLE = 2, /* above MIDDLE: 2 000 children must be laid out within 50 ms */
+    MIDDLE = 1000,
     TINY = 400,
     STARTS_TINY = 16
 };
@@ -536,7 +538,7 @@ static void find_order(orderer *o)
     memcpy(start, g->order, g->n * sizeof *start);
     memcpy(o->best, g->order, g->n * sizeof *o->best);
     g->n_crossings = count_crossings(o);
-    int starts = g->n <= TINY ? STARTS_TINY : small ? STARTS : 1;
+    int starts = g->n <= TINY ? STARTS_TINY : g->n <= MIDDLE ? STARTS : small ? STARTS_MIDDLE : 1;
     for (int s = 0; s < starts && g->n_crossings > 0; s++) {
         int idle = 0;
         take_order(o, start);
