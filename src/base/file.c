@@ -52,33 +52,14 @@ fail:
     return status;
 }
 
-char *file_aside_path(const char *target)
+/* Beside `target`, hidden. Caller frees. */
+static char *aside_path(const char *target)
 {
     strbuf b = {0};
     const char *base = path_base(target);
     strbuf_add(&b, target, (size_t)(base - target));
     strbuf_printf(&b, ".%s.%ld.part", base, (long)getpid());
     return b.s;
-}
-
-marey_status file_commit(const char *aside, const char *target, diag *d)
-{
-    int fd = open(aside, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0) {
-        int saved = errno;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        (void)unlink(aside);
-        return diag_error(d, MAREY_IO, target, DIAG_NO_OFFSET, "cannot be written: %s", strerror(saved));
-    }
-    (void)close(fd);
-    if (rename(aside, target) != 0) {
-        int saved = errno;
-        (void)unlink(aside);
-        return diag_error(d, MAREY_IO, target, DIAG_NO_OFFSET, "cannot be written: %s", strerror(saved));
-    }
-    return MAREY_OK;
 }
 
 /* ------------------------------------------------------------------ a file without a name */
@@ -114,7 +95,7 @@ bool file_aside_open(file_aside *a, const char *target)
 {
     *a = (file_aside){.fd = open_nameless(target), .target = mem_strdup(target)};
     if (a->fd < 0) {
-        a->path = file_aside_path(target);
+        a->path = aside_path(target);
         a->fd = open(a->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
     if (a->fd < 0) {
@@ -140,6 +121,21 @@ void file_aside_discard(file_aside *a)
     *a = (file_aside){.fd = -1};
 }
 
+FILE *file_aside_stream(file_aside *a, const char *target)
+{
+    int fd = file_aside_open(a, target) ? dup(a->fd) : -1;
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!f) {
+        int saved = errno;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        file_aside_discard(a);
+        errno = saved;
+    }
+    return f;
+}
+
 /* A link never replaces a file: then it becomes one at the aside path, which is renamed. */
 static bool give_name(file_aside *a)
 {
@@ -149,7 +145,7 @@ static bool give_name(file_aside *a)
         if (linkat(AT_FDCWD, proc, AT_FDCWD, a->target, AT_SYMLINK_FOLLOW) == 0) {
             return true;
         }
-        char *path = file_aside_path(a->target);
+        char *path = aside_path(a->target);
         (void)unlink(path); /* of a process that had the same number */
         if (linkat(AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0) {
             free(path);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/diag.h"
 #include "base/mem.h"
@@ -15,23 +16,21 @@
 /** Read a file of at most `limit` bytes. *data is owned by the caller (free) and has a NUL behind it. */
 marey_status file_read_all(const char *path, size_t limit, char **data, size_t *size, diag *d);
 
-/** A path next to `target`, unique to this process, in which to write: "DIR/.NAME.PID.part". Caller frees. */
-char *file_aside_path(const char *target);
-/** Make what was written at `aside` durable and give it the name `target`. On failure `aside` is removed. */
-marey_status file_commit(const char *aside, const char *target, diag *d);
-
 /*
  * A file that gets its name when it is whole. Where the file system can do so (O_TMPFILE) it has none until then, so
- * that nothing is left of it when the process is killed; else it is at an aside path. Only where it replaces another
- * file it stands at the aside path for the moment between two system calls.
+ * that nothing is left of it when the process is killed; else it is beside the target, as ".NAME.PID.part". Only where
+ * it replaces another file it stands there for the moment between two system calls.
  */
 typedef struct file_aside {
     int fd; /* to read and write; -1: committed or discarded */
     char *target;
-    char *path; /* NULL: it has no name */
+    char *path; /* ".NAME.PID.part"; NULL: it has no name */
 } file_aside;
 /** @return false: it cannot be written there; errno says why */
 bool file_aside_open(file_aside *a, const char *target);
+/** Open one and a stream that writes to it, which the caller closes before it commits or discards.
+ *  @return NULL: it cannot be written there; errno says why */
+FILE *file_aside_stream(file_aside *a, const char *target);
 /** Make it durable, give it its name and close it. On failure it is discarded. Errors: IO. */
 marey_status file_aside_commit(file_aside *a, diag *d);
 /** Close it and leave nothing. After a commit: nothing. */

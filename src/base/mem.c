@@ -154,10 +154,10 @@ void mem_keep_freed(size_t bytes)
 {
 #ifdef __GLIBC__
     (void)mallopt(M_TRIM_THRESHOLD, bytes > INT_MAX ? INT_MAX : (int)bytes);
-    (void)mallopt(M_MMAP_THRESHOLD, MEM_KEEP_PIECE);
 #else
     (void)bytes;
 #endif
+    mem_set_large_apart();
 }
 
 void mem_give_back(void)

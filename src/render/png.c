@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -95,12 +94,9 @@ marey_status png_write(const char *path, const uint8_t *rgba_pixels, int width, 
         return diag_error(d, MAREY_ARG, path, DIAG_NO_OFFSET, "a picture of %d x %d can't be written", width, height);
     }
     file_aside aside;
-    int fd = file_aside_open(&aside, path) ? dup(aside.fd) : -1;
-    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    FILE *file = file_aside_stream(&aside, path);
     if (!file) {
-        marey_status status = diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "can't be written: %s", strerror(errno));
-        file_aside_discard(&aside);
-        return status;
+        return diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "can't be written: %s", strerror(errno));
     }
     bool opaque = is_opaque(rgba_pixels, (size_t)width * (size_t)height);
     uint8_t *row = opaque ? mem_alloc((size_t)width * 3) : NULL;

@@ -25,7 +25,7 @@ static uint64_t view_stamp(const scene *s)
 {
     struct {
         double t0, t1, strictness;
-        uint32_t n, events, wide, keys;
+        uint32_t n, events, wide, keys, grouping;
     } k;
     memset(&k, 0, sizeof k);
     k.t0 = s->v.t0_ns;
@@ -35,6 +35,7 @@ static uint64_t view_stamp(const scene *s)
     k.events = s->src.events;
     k.wide = s->tree.unit_dp >= 6;
     k.keys = wants_keys(s);
+    k.grouping = s->tree.grouping; /* which ranks a group's row stands for */
     return hash_bytes(&k, sizeof k);
 }
 

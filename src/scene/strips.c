@@ -140,7 +140,7 @@ static planned_row *plan_rows(scene *s, size_t n)
     raster_run(s, &p);
     if (refine_rows(s)) {
         forget_groups(s, groups, n_groups);
-        for (size_t i = 0; i < n_groups; i++) { /* of closed ones no rank was asked for until now */
+        for (size_t i = 0; i < n_groups; i++) { /* made again like any row: planned first */
             plan_group(s, &p, groups[i]);
         }
         raster_run(s, &p);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -183,27 +182,24 @@ static void write_file(writer *w, const solution *s, int rank, cancel_flag *canc
 
 marey_status kineto_write_rank(const solution *s, int rank, const char *path, cancel_flag *cancel, diag *d)
 {
-    char *aside = file_aside_path(path);
+    file_aside aside;
     marey_status status = MAREY_OK;
-    writer w = {.file = fopen(aside, "wb"), .is_empty = true};
-    if (w.file) {
-        (void)setvbuf(w.file, NULL, _IONBF, 0);
-        w.buf = w.p = mem_alloc(BUFFER_BYTES);
-        rank_words_init(&w.words, &s->pl, rank);
-        write_file(&w, s, rank, cancel, &status);
-        w.failed |= fclose(w.file) != 0;
-        free(w.buf);
+    writer w = {.file = file_aside_stream(&aside, path), .is_empty = true};
+    if (!w.file) {
+        return diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
     }
-    bool written = w.file && !w.failed;
-    if (written && status == MAREY_OK) {
-        written = rename(aside, path) == 0;
-    }
-    if (!written) {
+    (void)setvbuf(w.file, NULL, _IONBF, 0);
+    w.buf = w.p = mem_alloc(BUFFER_BYTES);
+    rank_words_init(&w.words, &s->pl, rank);
+    write_file(&w, s, rank, cancel, &status);
+    w.failed |= fclose(w.file) != 0;
+    free(w.buf);
+    if (status == MAREY_OK && w.failed) {
         status = diag_error(d, MAREY_IO, path, DIAG_NO_OFFSET, "cannot be written: %s", strerror(errno));
     }
-    if (status != MAREY_OK) {
-        (void)unlink(aside);
+    if (status == MAREY_OK) {
+        return file_aside_commit(&aside, d);
     }
-    free(aside);
+    file_aside_discard(&aside);
     return status;
 }
