@@ -6,7 +6,9 @@
  * columns and shows the same classes; while it moves, no column that an event meets is empty, and an inked one without
  * any lies next to one by less than one bin; occupancy differs by no more than what the partial bins at the column's
  * two edges hold; the same range at another width inks the same events; a nanosecond keeps its place at the end of a
- * run of 48 hours.
+ * run of 48 hours;
+ *   the row of a group, closed, too, inks what any of the ranks that it stands for does, also when the same view is
+ * grouped another way.
  */
 #include "cm.h"
 
