@@ -332,7 +332,7 @@ static void draw_title(scene *s, graph_view *g, const seen_item *k, double dp)
         operators_text(e, text, sizeof text);
     }
     if (w > 0 && (is_stack || width_of(s, FACE_SANS, dp * 0.9, text) <= rest.w)) {
-        w += gap + put_text(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_LEFT, s->t->dim, text);
+        w += gap + put_text_start(s, LAYER_DATA, FACE_SANS, dp * 0.9, rest, TEXT_LEFT, s->t->dim, text);
     }
     (void)graph_place(g, (rect){bar.x, bar.y + bar.h / 4, w, bar.h / 2});
     draw_badge(s, g, k, dp, element);

@@ -72,7 +72,7 @@ static void draw_name(scene *s, graph_view *g, const stub_side *k, rect r, const
 /* Lines to the other ends as far as they are visible, without the help of the layout. */
 static void draw_reveal(scene *s, graph_view *g, const stub_side *k, const float at[2])
 {
-    enum { MOST = 64, PARTS = 20 };
+    enum { MOST = 64, PARTS = 48 };
     const graph_picture *p = g->now;
     for (uint32_t i = 0; i < k->n && i < MOST; i++) {
         uint32_t peer = p->v->stubs[k->first + i].peer;
@@ -94,7 +94,7 @@ static void draw_reveal(scene *s, graph_view *g, const stub_side *k, const float
             float x = u * u * u * at[0] + 3 * u * u * f * (at[0] + sign * pull) +
                       3 * u * f * f * (to[0] - sign * pull) + f * f * f * to[0];
             float y = u * u * u * at[1] + 3 * u * u * f * at[1] + 3 * u * f * f * to[1] + f * f * f * to[1];
-            draw_segment(s->l, LAYER_MARKS, x0, y0, x, y, 1.5F * s->m.s, s->t->accent);
+            draw_segment(s->l, LAYER_DATA, x0, y0, x, y, 1.5F * s->m.s, s->t->accent); /* below names */
             x0 = x;
             y0 = y;
         }
