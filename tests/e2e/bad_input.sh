@@ -93,11 +93,13 @@ refused "a folder without traces"
 convert "$work/missing.json"
 refused "a file that is not there"
 
-# Files of marey's own, damaged: read or refused, never worse.
+# Files of marey's own, damaged: read or refused, never worse, and in words of its own.
 "$marey" synth "$work/good.h5" --preset resnet50 --ranks 2 --steps 2 --quiet || fail "synth writes a good file"
 size=$(wc -c <"$work/good.h5")
+draw=info # where there is no viewer, the same question again
+"$marey" render --help >/dev/null 2>&1 && draw="render -o $work/bad.png --size 320x200"
 own() { # what
-    for answer in "info $work/bad.h5 --json" "grid $work/bad.h5 --bins 10 --rows all --json"; do
+    for answer in "info $work/bad.h5 --json" "grid $work/bad.h5 --bins 10 --rows all --json" "$draw $work/bad.h5"; do
         timeout 60 "$marey" $answer >"$work/stdout" 2>"$work/err"
         code=$?
         checked=$((checked + 1))
@@ -127,6 +129,16 @@ for i in range(20):
 open(sys.argv[2], 'wb').write(data)
 EOF
     own "bits flipped, seed $seed"
+    $python - "$work/good.h5" "$work/bad.h5" "$seed" <<'EOF'
+import random
+import sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+chance = random.Random(int(sys.argv[3]))
+for i in range(30): # the structure of what marey writes lies at the end
+    data[-1 - chance.randrange(60000)] = chance.randrange(256)
+open(sys.argv[2], 'wb').write(data)
+EOF
+    own "the end overwritten, seed $seed"
 done
 
 # Places that can't be written.
