@@ -17,7 +17,7 @@
 
 typedef struct row {
     int64_t start_ns, dur_ns;
-    uint64_t correlation, external_id;
+    uint64_t correlation;
     uint32_t thread, name;
     uint8_t flags;
     char *args;
@@ -47,11 +47,15 @@ static inline char *rows_args(const rows *r, const char *args, size_t n)
 static inline marey_status rows_flush(void *ctx, trace_chunk *c)
 {
     rows *r = ctx;
-    size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
-        row x = {c->start_ns[i], c->dur_ns[i], c->correlation[i], c->external_id[i],
-                 c->thread[i],   c->name[i],   c->flags[i],       rows_args(r, c->args + at, c->args_len[i])};
-        at += c->args_len[i];
+        const trace_row *t = &c->rows[i];
+        row x = {t->start_ns,
+                 t->dur_ns,
+                 t->link,
+                 t->thread,
+                 t->name,
+                 t->flags,
+                 rows_args(r, c->args + t->args_at, t->args_len)};
         VEC_PUSH(r->items, r->n, r->cap, x);
     }
     return MAREY_OK;
@@ -123,8 +127,8 @@ static inline void rows_text_event(const rows *r, const row *x, strbuf *out)
     if (x->flags & EVENT_REPAIRED) {
         strbuf_puts(out, " repaired");
     }
-    if (x->correlation || x->external_id) {
-        strbuf_printf(out, " correlation %" PRIu64 " external %" PRIu64, x->correlation, x->external_id);
+    if (x->correlation) {
+        strbuf_printf(out, " correlation %" PRIu64, x->correlation);
     }
     strbuf_printf(out, "%s%s\n", *x->args ? " " : "", x->args);
 }

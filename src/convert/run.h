@@ -17,24 +17,18 @@
 
 #include "base/diag.h"
 #include "convert/scratch.h"
+#include "trace/builder.h"
 
-enum { RUN_ROWS = 16384 };
+enum { RUN_ROWS = TRACE_CHUNK_EVENTS };
 
 #define RUN_UNFINISHED_NS INT64_MAX /* duration of an event without an end, until the end of the recording is known */
 
-typedef struct run_row {
-    int64_t start_ns; /* the input's own clock */
-    int64_t dur_ns;
-    uint64_t link;    /* correlation (0: none); annotated: the store's tag without the source */
-    uint32_t thread;  /* the source's thread; annotated: the source's track */
-    uint32_t name;    /* the source's name */
-    uint32_t args_at; /* in the segment's arguments */
-    uint32_t args_len;
-    uint32_t instance; /* annotated */
-    uint16_t order;    /* place in the segment as pushed */
-    uint8_t flags;
-    uint8_t klass; /* annotated */
-} run_row;
+/*
+ * The builder's row, as it comes. What it says is the input's own clock, the source's thread and name, and a place in
+ * the segment's arguments; `order` is its place in the segment as pushed. Annotated: `link` is the store's tag without
+ * the source, `thread` the source's track, and `instance` and `klass` are set.
+ */
+typedef trace_row run_row;
 
 typedef struct run_segment {
     uint64_t base; /* order number of the first row pushed */

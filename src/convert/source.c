@@ -12,7 +12,7 @@ enum { SIDE_LIMIT = 64 * 1024, SIDE_LEAST = 1024, FEW_SOURCES = 8 };
 /* Events of one flush, on their way into the source's runs. */
 typedef struct piece {
     source *s;
-    run_row rows[RUN_ROWS];
+    run_row *rows; /* owned, [RUN_ROWS] */
     size_t n, n_args;
     char *args;      /* owned */
     size_t cap_args; /* bytes that it had room for */
@@ -149,11 +149,12 @@ static void widen(source_island *i, const run_row *r)
     i->n++;
 }
 
-/* Cuts a piece (in order of input) where a start lies a year from the others. */
-static void find_islands(source *s, const run_row *rows, size_t n)
+/* Cuts a piece (in order of input) where a start lies a year from the others; marks what has no end. */
+static void find_islands(source *s, run_row *rows, size_t n)
 {
     source_island i = {0};
     for (size_t k = 0; k < n; k++) {
+        rows[k].dur_ns = rows[k].flags & EVENT_UNFINISHED ? RUN_UNFINISHED_NS : rows[k].dur_ns;
         if (is_stray(&rows[k])) {
             widen(&s->strays, &rows[k]);
             continue;
@@ -169,25 +170,6 @@ static void find_islands(source *s, const run_row *rows, size_t n)
     }
     if (i.n > 0) {
         add_island(s, i);
-    }
-}
-
-static void pack(run_row *rows, const trace_chunk *k)
-{
-    uint64_t at = 0;
-    for (size_t i = 0; i < k->n; i++) {
-        run_row *r = &rows[i];
-        r->start_ns = k->start_ns[i];
-        r->dur_ns = k->flags[i] & EVENT_UNFINISHED ? RUN_UNFINISHED_NS : k->dur_ns[i];
-        r->link = k->correlation[i];
-        r->thread = k->thread[i];
-        r->name = k->name[i];
-        r->args_at = (uint32_t)at;
-        r->args_len = k->args_len[i];
-        r->instance = 0;
-        r->flags = k->flags[i];
-        r->klass = 0;
-        at += k->args_len[i];
     }
 }
 
@@ -293,6 +275,7 @@ static piece *next_piece(reading *r)
     if (!r->pieces[next]) {
         piece *p = r->pieces[next] = mem_alloc(sizeof *p);
         p->s = r->s;
+        p->rows = mem_alloc_large(RUN_ROWS * sizeof *p->rows);
         p->args = NULL;
         p->cap_args = 0;
         p->status = MAREY_OK;
@@ -301,16 +284,22 @@ static piece *next_piece(reading *r)
     return r->pieces[next];
 }
 
-/* The chunk's arguments go with the piece, and the piece's old room for arguments, once it has any, to the chunk. */
-static void swap_args(piece *p, trace_chunk *k)
+/* What is in the chunk goes with the piece, and the piece's old room to the chunk. */
+static void swap_room(piece *p, trace_chunk *k)
 {
     char *room = p->args;
     size_t cap = p->cap_args;
+    run_row *rows = p->rows;
+    p->rows = k->rows;
+    k->rows = rows;
+    p->n = k->n;
+    k->n = 0;
     p->args = k->args;
     p->n_args = k->n_args;
     p->cap_args = k->cap_args;
     k->args = room ? room : mem_alloc_large(k->cap_args);
     k->cap_args = room ? cap : k->cap_args;
+    k->n_args = 0;
 }
 
 static marey_status on_flush(void *ctx, trace_chunk *k)
@@ -328,11 +317,7 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
         return MAREY_CANCELLED;
     }
     piece *p = next_piece(r);
-    pack(p->rows, k);
-    p->n = k->n;
-    swap_args(p, k);
-    k->n = 0;
-    k->n_args = 0;
+    swap_room(p, k);
     status = wait_for_piece(r);
     r->which = r->sorter ? 1 - r->which : 0;
     if (status != MAREY_OK) {
@@ -351,6 +336,7 @@ static void free_pieces(reading *r)
     for (unsigned i = 0; i < 2; i++) {
         piece *p = r->pieces[i];
         if (p) {
+            free(p->rows);
             free(p->args);
             diag_deinit(&p->diag);
             free(p);

@@ -31,8 +31,6 @@
 /* Members of `args`; at least 3 bytes each. */
 #define JARG_LIST(X)                                                                                                   \
     X(CORRELATION, "correlation")                                                                                      \
-    X(EXTERNAL_ID, "External id")                                                                                      \
-    X(EXTERNAL_ID_OLD, "external id")                                                                                  \
     X(COLLECTIVE, "Collective name")                                                                                   \
     X(IN_ELEMENTS, "In msg nelems")                                                                                    \
     X(OUT_ELEMENTS, "Out msg nelems")                                                                                  \

@@ -127,7 +127,7 @@ static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
         in->args = args.s;
         in->args_len = args.n;
     }
-    kineto_ids(c, e, &in->correlation, &in->external_id);
+    in->correlation = kineto_correlation(c, e);
     if (c->hook && !c->hook(c->hook_ctx, e, in)) {
         return MAREY_OK;
     }
@@ -268,7 +268,7 @@ static void fill_half(chrome_reader *c, const jevent *e, pair_half *h)
     if (h->begin) {
         h->name = name_id(c, e);
         h->text = c->b->names[h->name].text;
-        kineto_ids(c, e, &h->correlation, &h->external_id);
+        h->correlation = kineto_correlation(c, e);
     } else if (is_text(name)) {
         name = cut_name(c, e, name);
         h->text = trace_builder_string(c->b, name.s, name.n);
@@ -336,7 +336,6 @@ static marey_status on_pair(void *ctx, const pair_half *begin, const pair_half *
                          .thread = begin->thread,
                          .name = begin->name,
                          .correlation = begin->correlation,
-                         .external_id = begin->external_id,
                          .args = begin->args,
                          .args_len = begin->args_len};
     strbuf joined = {0};

@@ -97,8 +97,8 @@ void chrome_args_learn(chrome_reader *c, const jevent *e);
 /* kineto.c */
 bool kineto_wants(jspan key);
 void kineto_meta(chrome_reader *c, jspan key, jspan value);
-/** Correlation and external id. */
-void kineto_ids(chrome_reader *c, const jevent *e, uint64_t *correlation, uint64_t *external_id);
+/** What ties a launch to what it started; 0: nothing does. */
+uint64_t kineto_correlation(chrome_reader *c, const jevent *e);
 /** Collective arguments of the event that was pushed last, if it has any. */
 void kineto_collective(chrome_reader *c, const jevent *e);
 /** After the last event: is this PyTorch's? */

@@ -100,18 +100,14 @@ static uint64_t unsigned_arg(jspan value)
     return value.kind != JKIND_NONE && decns_parse_u64(value.s, value.n, &v) ? v : 0;
 }
 
-void kineto_ids(chrome_reader *c, const jevent *e, uint64_t *correlation, uint64_t *external_id)
+uint64_t kineto_correlation(chrome_reader *c, const jevent *e)
 {
-    const uint32_t any = 1U << JARG_CORRELATION | 1U << JARG_EXTERNAL_ID | 1U << JARG_EXTERNAL_ID_OLD;
-    *correlation = 0;
-    *external_id = 0;
-    if (!(e->args_seen & any)) {
-        return;
+    if (!(e->args_seen >> JARG_CORRELATION & 1)) {
+        return 0;
     }
-    *correlation = unsigned_arg(jevent_arg(e, JARG_CORRELATION));
-    jarg id = e->args_seen >> JARG_EXTERNAL_ID & 1 ? JARG_EXTERNAL_ID : JARG_EXTERNAL_ID_OLD;
-    *external_id = unsigned_arg(jevent_arg(e, id));
-    c->n_correlated += *correlation != 0;
+    uint64_t id = unsigned_arg(e->arg[JARG_CORRELATION]);
+    c->n_correlated += id != 0;
+    return id;
 }
 
 static uint32_t string_arg(chrome_reader *c, const jevent *e, jarg arg)

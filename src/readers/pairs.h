@@ -24,7 +24,7 @@ typedef struct pair_half {
     int64_t ts_ns;
     uint64_t order;  /* of arrival */
     uint64_t offset; /* in the input */
-    uint64_t correlation, external_id;
+    uint64_t correlation;
     char *args; /* owned, raw "{...}"; NULL */
     uint32_t args_len;
     uint32_t thread; /* where the interval goes */

@@ -74,7 +74,6 @@ static marey_status push_event(void *ctx, const synth_event *e)
                          .thread = thread_id(u, e->thread),
                          .name = name_id(u, e),
                          .correlation = e->correlation,
-                         .external_id = e->external,
                          .flags = e->kind == EV_INSTANT ? EVENT_INSTANT : 0};
     if (u->arguments == ARGS_ALL || (u->arguments == ARGS_COLLECTIVES && e->coll)) {
         in.args_len = (uint32_t)(rank_words_args(&u->words, u->args, e) - u->args);

@@ -24,14 +24,7 @@ void trace_builder_init(trace_builder *b)
 
 static void free_chunk(trace_chunk *c)
 {
-    free(c->start_ns);
-    free(c->dur_ns);
-    free(c->thread);
-    free(c->name);
-    free(c->correlation);
-    free(c->external_id);
-    free(c->args_len);
-    free(c->flags);
+    free(c->rows);
     free(c->args);
     memset(c, 0, sizeof *c);
 }
@@ -202,15 +195,7 @@ uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint3
 
 static void make_chunk(trace_chunk *c)
 {
-    const size_t n = TRACE_CHUNK_EVENTS;
-    c->start_ns = mem_alloc(n * sizeof *c->start_ns);
-    c->dur_ns = mem_alloc(n * sizeof *c->dur_ns);
-    c->thread = mem_alloc(n * sizeof *c->thread);
-    c->name = mem_alloc(n * sizeof *c->name);
-    c->correlation = mem_alloc(n * sizeof *c->correlation);
-    c->external_id = mem_alloc(n * sizeof *c->external_id);
-    c->args_len = mem_alloc(n * sizeof *c->args_len);
-    c->flags = mem_alloc(n * sizeof *c->flags);
+    c->rows = mem_alloc_large(TRACE_CHUNK_EVENTS * sizeof *c->rows);
     c->args = mem_alloc_large(ARGS_BYTES);
     c->cap_args = ARGS_BYTES;
 }
@@ -227,13 +212,13 @@ static marey_status flush(trace_builder *b)
 static marey_status make_room(trace_builder *b, size_t n_args)
 {
     trace_chunk *c = &b->chunk;
-    if (!c->start_ns) {
+    if (!c->rows) {
         make_chunk(c);
     }
     marey_status status = MAREY_OK;
     if (c->n == TRACE_CHUNK_EVENTS || (c->n > 0 && c->n_args + n_args > ARGS_BYTES)) {
         status = flush(b);
-        if (!c->start_ns) {
+        if (!c->rows) {
             make_chunk(c);
         }
     }
@@ -278,20 +263,19 @@ marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
     bool is_taken = false;
     size_t n_args = args_room(b, e, &is_taken);
     marey_status status = MAREY_OK;
-    if (c->n == TRACE_CHUNK_EVENTS || c->n_args + n_args > c->cap_args || !c->start_ns) {
+    if (c->n == TRACE_CHUNK_EVENTS || c->n_args + n_args > c->cap_args || !c->rows) {
         status = make_room(b, n_args);
     }
-    size_t i = c->n++;
-    c->start_ns[i] = e->start_ns;
-    c->dur_ns[i] = e->dur_ns;
-    c->thread[i] = e->thread;
-    c->name[i] = e->name;
-    c->correlation[i] = e->correlation;
-    c->external_id[i] = e->external_id;
     n_args = n_args ? put_args(b, e, c->args + c->n_args, is_taken) : 0;
-    c->args_len[i] = (uint32_t)n_args;
+    c->rows[c->n++] = (trace_row){.start_ns = e->start_ns,
+                                  .dur_ns = e->dur_ns,
+                                  .link = e->correlation,
+                                  .thread = e->thread,
+                                  .name = e->name,
+                                  .args_at = (uint32_t)c->n_args,
+                                  .args_len = (uint32_t)n_args,
+                                  .flags = e->flags};
     c->n_args += n_args;
-    c->flags[i] = e->flags;
     b->n_events++;
     b->threads[e->thread].n_events++;
     b->names[e->name].n_events++;

@@ -2,7 +2,7 @@
  * The trace builder: what a reader pushes into. One builder takes one input file; it knows nothing of HDF5 or pixels.
  *
  * The reader registers threads and names once (both cheap to repeat) and pushes events in any order. Events are
- * gathered in chunks of TRACE_CHUNK_EVENTS columns; a full chunk goes to the owner's `flush`, so memory stays bounded
+ * gathered in chunks of TRACE_CHUNK_EVENTS rows; a full chunk goes to the owner's `flush`, so memory stays bounded
  * whatever the size of the input. Names are interned as raw bytes of the input; decoding (JSON escapes, UTF-8) happens
  * once per unique name in trace_builder_finish(), by the reader's `decode`.
  *
@@ -25,18 +25,26 @@ enum { TRACE_CHUNK_EVENTS = 16384 }; /* with their arguments they stay in the pr
 
 #define TIME_MISSING INT64_MIN
 
-/* Columns of a chunk. `args` holds the events' arguments ("{...}") back to back in row order: the raw text, or its record
- * where the builder has a taker. */
+/* An event as it is handed on. The last four fields but `flags` are 0 and for who takes the rows. */
+typedef struct trace_row {
+    int64_t start_ns;
+    int64_t dur_ns;   /* >= 0; EVENT_UNFINISHED is set where the end is unknown (0 then) */
+    uint64_t link;    /* correlation, 0: none */
+    uint32_t thread;  /* builder's thread id */
+    uint32_t name;    /* builder's name id */
+    uint32_t args_at; /* in the chunk's arguments */
+    uint32_t args_len;
+    uint32_t instance;
+    uint16_t order;
+    uint8_t flags; /* EVENT_* of trace/model.h */
+    uint8_t klass;
+} trace_row;
+
+/* `args` holds the events' arguments ("{...}") back to back in row order: the raw text, or its record where the builder
+ * has a taker. */
 typedef struct trace_chunk {
     size_t n;
-    int64_t *start_ns;
-    int64_t *dur_ns;       /* >= 0; EVENT_UNFINISHED is set where the end is unknown (0 then) */
-    uint32_t *thread;      /* builder's thread id */
-    uint32_t *name;        /* builder's name id */
-    uint64_t *correlation; /* 0: none */
-    uint64_t *external_id; /* 0: none; kept for the link between kernels, operators and execution traces */
-    uint32_t *args_len;
-    uint8_t *flags; /* EVENT_* of trace/model.h */
+    trace_row *rows; /* [TRACE_CHUNK_EVENTS] */
     char *args;
     size_t n_args, cap_args;
 } trace_chunk;
@@ -47,7 +55,6 @@ typedef struct trace_event_in {
     uint32_t thread;
     uint32_t name;
     uint64_t correlation;
-    uint64_t external_id;
     const char *args; /* raw text "{...}" or NULL */
     uint32_t args_len;
     uint8_t flags;
@@ -131,8 +138,8 @@ typedef struct trace_thread_cache {
 
 typedef struct trace_builder {
     /* set by the owner before use */
-    trace_flush_fn
-        flush; /* takes what is in the chunk; may swap its arrays for others of the same size; NULL: drop (benches) */
+    trace_flush_fn flush; /* takes what is in the chunk; may swap its arrays for others of at least the same size; NULL:
+                             drop (benches) */
     void *flush_ctx;
     diag *diag;
     uint32_t file;    /* diag_file() id */

@@ -24,11 +24,13 @@ static marey_status check_chunk(void *ctx, trace_chunk *c)
     const arg_shapes *shapes = ctx;
     size_t n_args = 0;
     for (size_t i = 0; i < c->n; i++) {
-        if (shapes && c->args_len[i] > 0) {
-            check_args(shapes, c->args + n_args, c->args_len[i]);
+        const trace_row *r = &c->rows[i];
+        if (shapes && r->args_len > 0) {
+            check_args(shapes, c->args + r->args_at, r->args_len);
         }
-        n_args += c->args_len[i];
-        if (c->dur_ns[i] < 0 || c->start_ns[i] == TIME_MISSING) {
+        bool in_order = r->args_at == n_args;
+        n_args += r->args_len;
+        if (!in_order || r->dur_ns < 0 || r->start_ns == TIME_MISSING) {
             abort();
         }
     }

@@ -121,10 +121,11 @@ static marey_status check(void *ctx, trace_chunk *c)
 {
     const trace_builder *b = ctx;
     for (size_t i = 0; i < c->n; i++) {
-        assert_true(c->thread[i] < b->n_threads && c->name[i] < b->n_names);
-        assert_true(c->dur_ns[i] >= 0 && c->start_ns[i] != INT64_MIN);
+        const trace_row *r = &c->rows[i];
+        assert_true(r->thread < b->n_threads && r->name < b->n_names);
+        assert_true(r->dur_ns >= 0 && r->start_ns != INT64_MIN);
         int64_t end = 0;
-        assert_false(__builtin_add_overflow(c->start_ns[i], c->dur_ns[i], &end));
+        assert_false(__builtin_add_overflow(r->start_ns, r->dur_ns, &end));
     }
     c->n = 0;
     c->n_args = 0;

@@ -50,17 +50,16 @@ run_source *folder_group(const char *folder, arena *mem, size_t *n)
 static marey_status keep(void *ctx, trace_chunk *c)
 {
     seen_run *s = ctx;
-    size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
-        seen_event e = {.start_ns = c->start_ns[i],
-                        .dur_ns = c->dur_ns[i],
-                        .correlation = c->correlation[i],
-                        .name = s->b.names[c->name[i]].text,
-                        .source = s->b.names[c->name[i]].source,
-                        .thread = c->thread[i],
-                        .flags = c->flags[i],
-                        .args = mem_strndup(c->args ? c->args + at : "", c->args_len[i])};
-        at += c->args_len[i];
+        const trace_row *r = &c->rows[i];
+        seen_event e = {.start_ns = r->start_ns,
+                        .dur_ns = r->dur_ns,
+                        .correlation = r->link,
+                        .name = s->b.names[r->name].text,
+                        .source = s->b.names[r->name].source,
+                        .thread = r->thread,
+                        .flags = r->flags,
+                        .args = mem_strndup(c->args ? c->args + r->args_at : "", r->args_len)};
         VEC_PUSH(s->events, s->n, s->cap, e);
     }
     c->n = 0;

@@ -100,14 +100,14 @@ static marey_status sum_chunk(void *ctx, trace_chunk *c)
 {
     read_rank *r = ctx;
     for (size_t i = 0; i < c->n; i++) {
-        thread_sum *t = &r->threads[c->thread[i]];
+        const trace_row *e = &c->rows[i];
+        thread_sum *t = &r->threads[e->thread];
         bool first = t->n++ == 0;
-        t->sum_ns += c->dur_ns[i];
-        t->first_ns = first || c->start_ns[i] < t->first_ns ? c->start_ns[i] : t->first_ns;
-        int64_t end = c->start_ns[i] + c->dur_ns[i];
+        t->sum_ns += e->dur_ns;
+        t->first_ns = first || e->start_ns < t->first_ns ? e->start_ns : t->first_ns;
+        int64_t end = e->start_ns + e->dur_ns;
         t->last_ns = first || end > t->last_ns ? end : t->last_ns;
-        t->mixed += hash_u64((uint64_t)c->start_ns[i] * 31 + (uint64_t)c->dur_ns[i] * 7 + c->correlation[i] * 3 +
-                             c->external_id[i]);
+        t->mixed += hash_u64((uint64_t)e->start_ns * 31 + (uint64_t)e->dur_ns * 7 + e->link * 3);
     }
     c->n = 0;
     c->n_args = 0;
