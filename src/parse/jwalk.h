@@ -24,7 +24,8 @@
 enum {
     JWALK_EVENT_BYTES_MAX = 16 * 1024 * 1024, /* larger events are dropped and counted */
     JWALK_META_BYTES_MAX = 1024 * 1024,       /* larger top-level values are skipped and counted */
-    JWALK_PAD_BYTES = 128                     /* readable bytes that must follow a window's text */
+    JWALK_PAD_BYTES = 128,                    /* readable bytes that must follow a window's text */
+    JWALK_LIKES = 4096                        /* jevent.like is less */
 };
 
 /* One event. Only the fields whose bit is set in `seen` (1 << JKEY_x) and `args_seen` (1 << JARG_x) hold anything;
@@ -33,6 +34,9 @@ typedef struct jevent {
     uint32_t seen;
     uint32_t args_seen;
     bool args_skipped; /* the event is of a kind whose arguments are not looked into */
+    /* 0, or a number: events of one walk (from jwalk_init() on) that share it are alike in all but what name, ts, dur,
+     * id and args hold: `seen` is the same, and so are the bytes of every other field. Not set yet in ops.args. */
+    uint32_t like;
     uint64_t offset; /* of the event in the stream */
     jspan field[JKEY_COUNT];
     jspan arg[JARG_COUNT];
