@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-enum { MOST_VARINT = 10 };
+enum { MOST_VARINT = 10, MOST_REF = 3 };
+_Static_assert(ARG_SHAPES_MAX + 1 < 1 << 7 * MOST_REF, "a template's number and what stands beside them");
 
 /* A shape that the block uses. */
 typedef struct local_template {
@@ -86,37 +87,49 @@ static inline void add_varint(bytes *b, uint64_t v)
 
 static void put_literal(args_encoder *e, const char *text, size_t n)
 {
-    add_varint(&e->refs, 1);
     add_varint(&e->numbers, n);
     VEC_RESERVE(e->literals.p, e->literals.cap, e->literals.n + n);
     memcpy(e->literals.p + e->literals.n, text, n);
     e->literals.n += n;
 }
 
-static void put_changes(args_encoder *e, const local_template *t, const char *record)
+/* The next n values, at most 8, whose sizes are the lowest bits of `sizes`. @return behind what is put at `out` */
+static inline uint8_t *put_eight(uint8_t *out, const char **record, unsigned sizes, uint64_t *before, unsigned n,
+                                 uint8_t *mask)
 {
-    uint64_t *before = e->values + t->first_value;
-    bytes *m = &e->masks;
-    size_t n_mask = (t->n_values + 7) / 8;
-    VEC_RESERVE(m->p, m->cap, m->n + n_mask + 1);
-    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + t->n_values * (size_t)MOST_VARINT);
-    uint8_t *mask = m->p + m->n;
-    uint8_t *out = e->numbers.p + e->numbers.n;
-    arg_values values = arg_values_of(record, t->n_values);
-    m->n += n_mask;
-    for (uint32_t i = 0; i < t->n_values;) {
-        unsigned changed = 0;
-        uint32_t stop = t->n_values - i < 8 ? t->n_values : i + 8;
-        for (unsigned bit = 1; i < stop; i++, bit <<= 1) {
-            uint64_t v = arg_values_next(&values);
-            int64_t change = (int64_t)(v - before[i]);
-            if (change != 0) {
-                out = put_varint(out, ((uint64_t)change << 1) ^ (uint64_t)(change >> 63));
-                changed |= bit;
-                before[i] = v;
-            }
+    const char *p = *record;
+    unsigned changed = 0;
+    for (unsigned i = 0; i < n; i++, sizes >>= 2) {
+        uint64_t v = arg_value_at(p, sizes & 3);
+        int64_t change = (int64_t)(v - before[i]);
+        p += 1U << (sizes & 3);
+        if (change != 0) {
+            before[i] = v;
+            changed |= 1U << i;
+            out = put_varint(out, ((uint64_t)change << 1) ^ (uint64_t)(change >> 63));
         }
-        *mask++ = (uint8_t)changed;
+    }
+    *record = p;
+    *mask = (uint8_t)changed;
+    return out;
+}
+
+static inline void put_changes(args_encoder *e, const local_template *t, const char *record)
+{
+    size_t n = t->n_values;
+    VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n / 8 + 1);
+    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * MOST_VARINT);
+    uint64_t *before = e->values + t->first_value;
+    uint8_t *mask = e->masks.p + e->masks.n;
+    uint8_t *out = e->numbers.p + e->numbers.n;
+    const uint8_t *sizes = (const uint8_t *)record + sizeof(uint32_t);
+    const char *p = (const char *)sizes + (n + 3) / 4;
+    e->masks.n += (n + 7) / 8;
+    for (; n > 8; n -= 8, sizes += 2, before += 8) {
+        out = put_eight(out, &p, sizes[0] | (unsigned)sizes[1] << 8, before, 8, mask++);
+    }
+    if (n > 0) { /* of 4 or fewer, the second byte is not theirs */
+        out = put_eight(out, &p, sizes[0] | (unsigned)sizes[1] << 8, before, (unsigned)n, mask);
     }
     e->numbers.n = (size_t)(out - e->numbers.p);
 }
@@ -131,22 +144,29 @@ static uint32_t new_template(args_encoder *e, uint32_t id)
     return e->local[id] = (uint32_t)e->n_templates;
 }
 
-void args_encoder_add(args_encoder *e, const char *record, size_t n)
+void args_encoder_add(args_encoder *e, const char *records, const uint64_t *at, const uint32_t *len, size_t n)
 {
-    uint32_t head = 0;
-    if (n == 0) {
-        add_varint(&e->refs, 0);
-        return;
+    VEC_RESERVE(e->refs.p, e->refs.cap, e->refs.n + n * MOST_REF);
+    uint8_t *refs = e->refs.p + e->refs.n;
+    for (size_t i = 0; i < n; i++) {
+        const char *record = records + at[i];
+        uint32_t head = 0;
+        if (len[i] == 0) {
+            *refs++ = 0;
+            continue;
+        }
+        memcpy(&head, record, sizeof head);
+        if (head == 0) {
+            *refs++ = 1;
+            put_literal(e, record + sizeof head, len[i] - sizeof head);
+            continue;
+        }
+        uint32_t index = e->local[head - 1];
+        index = index ? index : new_template(e, head - 1);
+        refs = put_varint(refs, (uint64_t)index + 1);
+        put_changes(e, &e->templates[index - 1], record);
     }
-    memcpy(&head, record, sizeof head);
-    if (head == 0) {
-        put_literal(e, record + sizeof head, n - sizeof head);
-        return;
-    }
-    uint32_t index = e->local[head - 1];
-    index = index ? index : new_template(e, head - 1);
-    add_varint(&e->refs, (uint64_t)index + 1);
-    put_changes(e, &e->templates[index - 1], record);
+    e->refs.n = (size_t)(refs - e->refs.p);
 }
 
 void args_encoder_end(args_encoder *e, strbuf *out)

@@ -97,9 +97,7 @@ static marey_status write_args(block_job *j, bench *b)
         b->args = args_encoder_create(&w->shapes);
     }
     args_encoder_begin(b->args);
-    for (uint32_t i = 0; i < j->n; i++) {
-        args_encoder_add(b->args, j->args.bytes + j->args_at[i], j->args_len[i]);
-    }
+    args_encoder_add(b->args, j->args.bytes, j->args_at, j->args_len, j->n);
     strbuf_clear(&b->stream);
     args_encoder_end(b->args, &b->stream);
     size_t n_bytes = b->stream.n;

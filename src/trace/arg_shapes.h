@@ -142,21 +142,29 @@ static inline arg_values arg_values_of(const char *record, uint32_t n_values)
     const char *sizes = record + sizeof(uint32_t);
     return (arg_values){(const uint8_t *)sizes, sizes + (n_values + 3) / 4, 1};
 }
+/** The value at p whose two bits these are. Reads eight bytes. */
+static inline uint64_t arg_value_at(const char *p, unsigned size)
+{
+    static const uint64_t theirs[4] = {UINT8_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
+    uint64_t value;
+    memcpy(&value, p, sizeof value);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value & theirs[size];
+}
+
 /** Reads up to ARG_RECORD_PAD_BYTES behind the record. */
 static inline uint64_t arg_values_next(arg_values *v)
 {
     if (v->group == 1) {
         v->group = *v->sizes++ | 256U;
     }
-    unsigned bytes = 1U << (v->group & 3);
+    unsigned size = v->group & 3;
+    uint64_t value = arg_value_at(v->p, size);
     v->group >>= 2;
-    uint64_t value;
-    memcpy(&value, v->p, sizeof value);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
-    v->p += bytes;
-    return value & (UINT64_MAX >> (64 - 8 * bytes));
+    v->p += 1U << size;
+    return value;
 }
 
 /** Append the text that a record stands for. */

@@ -370,7 +370,8 @@ static void bench_args(void)
             if (!arg_taker_take(taker, i % 4, text + (size_t)i * 512, len[i])) {
                 continue;
             }
-            args_encoder_add(e, record, arg_taker_record(taker, record));
+            uint32_t n = (uint32_t)arg_taker_record(taker, record);
+            args_encoder_add(e, record, &(uint64_t){0}, &n, 1);
         }
         strbuf_clear(&out);
         args_encoder_end(e, &out);
