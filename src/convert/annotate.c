@@ -17,6 +17,13 @@ static int64_t step_number(const char *text, int64_t ordinal)
     return strtoll(p, NULL, 10);
 }
 
+static void until_next_end(rank_state *k)
+{
+    int64_t host = k->step ? k->step_end_ns : INT64_MAX;
+    int64_t device = k->device_step ? k->device_step_end_ns : INT64_MAX;
+    k->steps_until_ns = host < device ? host : device;
+}
+
 /* A step begins, or its picture on the device. */
 static void meet_step(annotation *a, const annotated *e)
 {
@@ -32,6 +39,7 @@ static void meet_step(annotation *a, const annotated *e)
             if (s->steps[i].rank == e->rank && s->steps[i].index == index) {
                 k->device_step = (uint32_t)i + 1;
                 k->device_step_end_ns = e->end_ns;
+                until_next_end(k);
                 return;
             }
         }
@@ -51,16 +59,25 @@ static void meet_step(annotation *a, const annotated *e)
     s->threads[e->thread].has_steps = true;
     k->step = (uint32_t)s->n_steps;
     k->step_end_ns = e->end_ns;
+    until_next_end(k);
+}
+
+static void leave_steps(rank_state *k, int64_t now_ns)
+{
+    if (k->step && now_ns >= k->step_end_ns) {
+        k->step = 0;
+    }
+    if (k->device_step && now_ns >= k->device_step_end_ns) {
+        k->device_step = 0;
+    }
+    until_next_end(k);
 }
 
 static void find_step(annotation *a, annotated *e)
 {
     rank_state *k = &a->ranks[e->rank];
-    if (k->step && e->start_ns >= k->step_end_ns) {
-        k->step = 0;
-    }
-    if (k->device_step && e->start_ns >= k->device_step_end_ns) {
-        k->device_step = 0;
+    if (e->start_ns >= k->steps_until_ns) {
+        leave_steps(k, e->start_ns);
     }
     e->step = kind_is_device(e->kind) && k->device_step ? k->device_step : k->step;
 }
@@ -130,12 +147,6 @@ static bool place(annotation *a, annotated *e)
         a->n_dropped_events++;
         return false;
     }
-    source_rank *r = &s->ranks[e->rank];
-    t->is_device |= kind_is_device(e->kind);
-    r->has_device |= kind_is_device(e->kind);
-    r->has_cpu |= e->kind == KIND_CPU;
-    r->n_events++;
-    totals_add(&t->sum, e->start_ns, e->end_ns);
     if (e->end_ns == e->start_ns) {
         s->has_points = true;
         s->last_point_ns = e->start_ns; /* the latest, since they come in order */
@@ -143,15 +154,16 @@ static bool place(annotation *a, annotated *e)
     return true;
 }
 
-static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
+static marey_status annotate_row(annotation *a, const run_cursor *cursor)
 {
     source *s = a->s;
+    run_row *row = cursor->row;
     annotated e = {.row = row,
+                   .cursor = cursor,
                    .name = &s->names[row->name],
                    .thread = row->thread,
                    .rank = a->threads[row->thread].rank,
-                   .start_ns = row->start_ns,
-                   .order = order};
+                   .start_ns = row->start_ns};
     e.kind = s->threads[e.thread].is_async ? KIND_ASYNC : (trace_kind)e.name->kind;
     row->klass = e.name->klass;
     settle_end(a, &e);
@@ -174,7 +186,9 @@ static marey_status annotate_row(annotation *a, run_row *row, uint64_t order)
         status = flows_meet(a, &e);
     }
     uint8_t launched = row->link != 0 ? launch_meet(a, &e) : 0;
-    collectives_meet(a, &e);
+    if (collectives_may_meet(a, &e)) {
+        collectives_meet(a, &e);
+    }
     row->link = e.tag;
     row->instance = occurrence(a, &e);
     if (status == MAREY_OK && kind_is_device(e.kind)) {
@@ -198,6 +212,7 @@ static void prepare(annotation *a)
     for (size_t i = 0; i < s->n_ranks; i++) {
         a->ranks[i].run.klass = CLASS_COUNT;
         a->ranks[i].wait_end_ns = INT64_MIN;
+        a->ranks[i].steps_until_ns = INT64_MAX;
     }
 }
 
@@ -286,11 +301,11 @@ static marey_status annotate_rows(annotation *a)
     source *s = a->s;
     run_merge m;
     run_merge_init(&m, true);
-    run_merge_add(&m, &s->events, 0, NULL, NULL);
+    run_merge_add(&m, &s->events, 0, NULL, NULL, 0);
     marey_status status = run_merge_start(&m, &s->diag);
     run_cursor *c;
     for (uint64_t n = 0; status == MAREY_OK && (c = run_merge_top(&m)) != NULL; n++) {
-        status = annotate_row(a, c->row, run_cursor_order(c));
+        status = annotate_row(a, c);
         if (status == MAREY_OK) {
             status = run_merge_next(&m, &s->diag);
         }
@@ -313,6 +328,7 @@ marey_status annotate_source(source *s)
     }
     if (status == MAREY_OK) {
         status = annotate_rows(&a);
+        lanes_sum_up(s);
     }
     if (status == MAREY_OK) {
         status = flows_end(&a);

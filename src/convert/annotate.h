@@ -57,6 +57,7 @@ typedef struct rank_state {
     int64_t step_end_ns;
     uint32_t device_step; /* the same by annotations on the device */
     int64_t device_step_end_ns;
+    int64_t steps_until_ns; /* whichever of both ends first; INT64_MAX: none runs */
     uint32_t n_steps;
     map64 launches, old_launches; /* correlation -> see launch_value() */
     map64 counts;                 /* name -> step + 1, count; where the source has several ranks */
@@ -102,21 +103,37 @@ typedef struct annotation {
 /* One event on its way through the pass. */
 typedef struct annotated {
     run_row *row;
+    const run_cursor *cursor; /* of the row */
     source_name *name;
     uint32_t thread, rank;
     int64_t start_ns, end_ns;
-    uint64_t order;
     trace_kind kind;
     uint32_t step; /* + 1 */
     uint8_t phase; /* trace_mark, MARK_NONE: unknown */
     uint64_t tag;
 } annotated;
 
+enum { ORDER_FILTER_BITS = 1 << 18 };
+
+/* May an event of this order number have collective arguments? */
+static inline bool order_may_match(const annotation *a, uint64_t order)
+{
+    uint64_t bit = order % ORDER_FILTER_BITS;
+    return a->order_filter[bit / 64] >> (bit % 64) & 1;
+}
+
+static inline bool collectives_may_meet(const annotation *a, const annotated *e)
+{
+    return e->kind == KIND_COMMUNICATION || (a->n_stated > 0 && order_may_match(a, run_cursor_order(e->cursor)));
+}
+
 /* lanes.c */
-void totals_add(totals *t, int64_t start_ns, int64_t end_ns);
+/** @param thread  its totals gather what its lanes take; NO_ID: none */
 uint32_t lane_make(source *s, uint32_t rank, uint32_t thread, trace_kind kind);
 /** Track for an interval that starts no earlier than those before. @return NO_ID when the lane is full */
 uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns);
+/** Once all events of threads are placed: what threads and ranks hold. */
+void lanes_sum_up(source *s);
 
 /* phases.c */
 void context_enter(annotation *a, const annotated *e);
@@ -144,6 +161,7 @@ marey_status flows_prepare(annotation *a);
 marey_status flows_meet(annotation *a, annotated *e);
 marey_status flows_end(annotation *a);
 void collectives_prepare(annotation *a);
+/** Only for an event that collectives_may_meet(). */
 void collectives_meet(annotation *a, annotated *e);
 /** Only for an event with a correlation. */
 uint8_t launch_meet(annotation *a, annotated *e);

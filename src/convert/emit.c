@@ -100,8 +100,9 @@ static marey_status merge_rows(group_job *j)
     run_merge m;
     run_merge_init(&m, false);
     for (uint32_t i = 0; i < c->n_sources; i++) {
-        if (is_in_group(j, &c->sources[i])) {
-            run_merge_add(&m, set_of(&c->sources[i], j->kind), i, clock_of, &c->sources[i]);
+        source *s = &c->sources[i];
+        if (is_in_group(j, s)) {
+            run_merge_add(&m, set_of(s, j->kind), i, s->is_moved ? clock_of : NULL, s, s->shift_ns);
         }
     }
     marey_status status = run_merge_start(&m, &j->diag);

@@ -9,7 +9,7 @@
  * block, so the event carries a tag, and the store tells tag and row (emit_on_row).
  */
 
-enum { FILTER_BITS = 1 << 18, BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18 };
+enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18 };
 
 void tag_add(source *s, uint64_t *tag, uint64_t more)
 {
@@ -96,12 +96,12 @@ static int compare_events(const void *pa, const void *pb)
 void collectives_prepare(annotation *a)
 {
     source *s = a->s;
-    a->order_filter = mem_calloc(FILTER_BITS / 64, sizeof *a->order_filter);
+    a->order_filter = mem_calloc(ORDER_FILTER_BITS / 64, sizeof *a->order_filter);
     if (s->n_collectives > 0) {
         qsort(s->collectives, s->n_collectives, sizeof *s->collectives, compare_events);
     }
     for (size_t i = 0; i < s->n_collectives; i++) {
-        uint64_t bit = s->collectives[i].in.event % FILTER_BITS;
+        uint64_t bit = s->collectives[i].in.event % ORDER_FILTER_BITS;
         a->order_filter[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
     a->n_stated = s->n_collectives;
@@ -109,8 +109,7 @@ void collectives_prepare(annotation *a)
 
 static source_collective *find_collective(const annotation *a, uint64_t order)
 {
-    uint64_t bit = order % FILTER_BITS;
-    if (!(a->order_filter[bit / 64] >> (bit % 64) & 1)) {
+    if (!order_may_match(a, order)) {
         return NULL;
     }
     size_t lo = 0;
@@ -131,12 +130,15 @@ static source_collective *make_collective(annotation *a, const annotated *e)
 {
     source *s = a->s;
     conversion *c = s->c;
-    source_collective k = {
-        .in = {.event = e->order, .in_elements = -1, .out_elements = -1, .group_size = -1, .seq = -1},
-        .seq = -1,
-        .dtype = NO_ID,
-        .klass = CLASS_COUNT,
-        .group = NO_ID};
+    source_collective k = {.in = {.event = run_cursor_order(e->cursor),
+                                  .in_elements = -1,
+                                  .out_elements = -1,
+                                  .group_size = -1,
+                                  .seq = -1},
+                           .seq = -1,
+                           .dtype = NO_ID,
+                           .klass = CLASS_COUNT,
+                           .group = NO_ID};
     (void)pthread_mutex_lock(&c->lock);
     const char *category = c->model.categories[c->model.names[e->name->global].category].name;
     k.what = intern_put(&c->strings, category, strlen(category));
@@ -148,7 +150,7 @@ static source_collective *make_collective(annotation *a, const annotated *e)
 void collectives_meet(annotation *a, annotated *e)
 {
     source *s = a->s;
-    source_collective *k = a->n_stated ? find_collective(a, e->order) : NULL;
+    source_collective *k = a->n_stated ? find_collective(a, run_cursor_order(e->cursor)) : NULL;
     if (!k && e->kind == KIND_COMMUNICATION) {
         k = make_collective(a, e);
     }

@@ -3,9 +3,10 @@
 #include "base/mem.h"
 #include "convert/annotate.h"
 
-void totals_add(totals *t, int64_t start_ns, int64_t end_ns)
+/* An event that no other one of these totals covers; all others leave their extent and busy time as they are. */
+static void totals_widen(totals *t, int64_t start_ns, int64_t end_ns)
 {
-    if (t->n_events++ == 0) {
+    if (t->n_events == 0) {
         t->first_ns = t->busy_until_ns = start_ns;
         t->last_ns = end_ns;
     }
@@ -15,7 +16,12 @@ void totals_add(totals *t, int64_t start_ns, int64_t end_ns)
         t->busy_until_ns = end_ns;
     }
     t->last_ns = end_ns > t->last_ns ? end_ns : t->last_ns;
-    if (__builtin_add_overflow(t->sum_ns, end_ns - start_ns, &t->sum_ns)) {
+}
+
+static void totals_count(totals *t, uint64_t n, int64_t ns)
+{
+    t->n_events += n;
+    if (__builtin_add_overflow(t->sum_ns, ns, &t->sum_ns)) {
         t->sum_ns = INT64_MAX;
     }
 }
@@ -55,11 +61,14 @@ static size_t free_depth(const source_lane *l, int64_t start_ns, int64_t end_ns)
 uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
 {
     source_lane *l = &s->lanes[lane];
-    while (l->top >= 0 && l->ends_ns[l->top] <= start_ns) {
-        l->top--;
+    int top = l->top;
+    while (top >= 0 && l->ends_ns[top] <= start_ns) {
+        top--;
     }
-    size_t depth = (size_t)(l->top + 1);
-    if (l->top >= 0 && end_ns > l->ends_ns[l->top]) {
+    l->top = top;
+    size_t depth = (size_t)(top + 1);
+    bool is_covered = top >= 0 && end_ns <= l->ends_ns[top];
+    if (top >= 0 && !is_covered) {
         l->n_overlaps++;
         depth = free_depth(l, start_ns, end_ns);
     }
@@ -68,10 +77,36 @@ uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
             return NO_ID;
         }
         add_track(s, lane);
-        l = &s->lanes[lane];
     }
     l->ends_ns[depth] = end_ns;
-    l->top = (int)depth > l->top ? (int)depth : l->top;
-    totals_add(&l->sum, start_ns, end_ns);
+    l->top = (int)depth > top ? (int)depth : top;
+    if (!is_covered) {
+        totals_widen(&l->sum, start_ns, end_ns);
+        if (l->thread != NO_ID) {
+            totals_widen(&s->threads[l->thread].sum, start_ns, end_ns);
+            s->threads[l->thread].sum.n_events = 1;
+        }
+    }
+    totals_count(&l->sum, 1, end_ns - start_ns);
     return l->tracks[depth];
+}
+
+void lanes_sum_up(source *s)
+{
+    for (size_t i = 0; i < s->n_threads; i++) {
+        s->threads[i].sum.n_events = 0;
+    }
+    for (size_t i = 0; i < s->n_lanes; i++) {
+        const source_lane *l = &s->lanes[i];
+        if (l->thread == NO_ID || l->sum.n_events == 0) {
+            continue;
+        }
+        source_thread *t = &s->threads[l->thread];
+        source_rank *r = &s->ranks[l->rank];
+        totals_count(&t->sum, l->sum.n_events, l->sum.sum_ns);
+        t->is_device |= kind_is_device(l->kind);
+        r->has_device |= kind_is_device(l->kind);
+        r->has_cpu |= l->kind == KIND_CPU;
+        r->n_events += l->sum.n_events;
+    }
 }

@@ -1,11 +1,13 @@
-/* Sorts one piece of rows by (start, longer first, order of input). */
+/* Sorts rows by (start, longer first, order of input), by their places. */
 #ifndef MAREY_CONVERT_RUN_SORT_H
 #define MAREY_CONVERT_RUN_SORT_H
 
 #include "convert/run.h"
 
-/** @param out   [n] the rows in order, `order` set to the place in `rows`; n <= RUN_ROWS
- *  @param keys  room for 2 * n numbers */
-void run_sort(const run_row *rows, size_t n, run_row *out, uint64_t *keys);
+/** The places of all rows of the pieces, in ascending order.
+ *  @param n       of all pieces together; > 0
+ *  @param places  [n] out: piece * RUN_ROWS + row
+ *  @param keys    room for 2 * n numbers */
+void run_sort(const run_piece *pieces, uint32_t n_pieces, size_t n, uint32_t *places, uint64_t *keys);
 
 #endif

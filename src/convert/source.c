@@ -12,7 +12,7 @@ enum { SIDE_LIMIT = 64 * 1024, SIDE_LEAST = 1024, FEW_SOURCES = 8 };
 /* Events of one flush, on their way into the source's runs. */
 typedef struct piece {
     source *s;
-    run_row *rows; /* owned, [RUN_ROWS] */
+    run_row *rows; /* owned, [RUN_ROWS]; NULL: the runs have kept it */
     size_t n, n_args;
     char *args;      /* owned */
     size_t cap_args; /* bytes that it had room for */
@@ -149,9 +149,36 @@ static void widen(source_island *i, const run_row *r)
     i->n++;
 }
 
+/* The stretch of a piece of ordinary events: all have an end, and all lie within a year. @return is it one? */
+static bool find_stretch(const run_row *rows, size_t n, source_island *stretch)
+{
+    source_island i = {.first_ns = INT64_MAX, .last_ns = INT64_MIN, .end_ns = INT64_MIN, .n = n};
+    int64_t longest = 0;
+    unsigned flags = 0;
+    bool overflows = false;
+    for (size_t k = 0; k < n; k++) {
+        int64_t t = rows[k].start_ns;
+        int64_t end;
+        overflows |= __builtin_add_overflow(t, rows[k].dur_ns, &end);
+        longest = rows[k].dur_ns > longest ? rows[k].dur_ns : longest;
+        flags |= rows[k].flags;
+        i.first_ns = t < i.first_ns ? t : i.first_ns;
+        i.last_ns = t > i.last_ns ? t : i.last_ns;
+        i.end_ns = end > i.end_ns ? end : i.end_ns;
+    }
+    *stretch = i;
+    return !overflows && longest <= YEAR_NS && !(flags & (EVENT_SEVERITY | EVENT_UNFINISHED)) &&
+           (uint64_t)i.last_ns - (uint64_t)i.first_ns < (uint64_t)YEAR_NS;
+}
+
 /* Cuts a piece (in order of input) where a start lies a year from the others; marks what has no end. */
 static void find_islands(source *s, run_row *rows, size_t n)
 {
+    source_island stretch;
+    if (find_stretch(rows, n, &stretch)) {
+        add_island(s, stretch);
+        return;
+    }
     source_island i = {0};
     for (size_t k = 0; k < n; k++) {
         rows[k].dur_ns = rows[k].flags & EVENT_UNFINISHED ? RUN_UNFINISHED_NS : rows[k].dur_ns;
@@ -250,7 +277,7 @@ static void take_piece(void *ctx)
 {
     piece *p = ctx;
     find_islands(p->s, p->rows, p->n);
-    p->status = run_set_add(&p->s->events, p->rows, p->n, p->args, p->n_args, &p->diag);
+    p->status = run_set_add(&p->s->events, &p->rows, p->n, p->args, p->n_args, &p->diag);
 }
 
 static marey_status wait_for_piece(reading *r)
@@ -275,7 +302,7 @@ static piece *next_piece(reading *r)
     if (!r->pieces[next]) {
         piece *p = r->pieces[next] = mem_alloc(sizeof *p);
         p->s = r->s;
-        p->rows = mem_alloc_large(RUN_ROWS * sizeof *p->rows);
+        p->rows = NULL;
         p->args = NULL;
         p->cap_args = 0;
         p->status = MAREY_OK;
@@ -289,7 +316,7 @@ static void swap_room(piece *p, trace_chunk *k)
 {
     char *room = p->args;
     size_t cap = p->cap_args;
-    run_row *rows = p->rows;
+    run_row *rows = p->rows ? p->rows : mem_alloc_large(RUN_ROWS * sizeof *rows);
     p->rows = k->rows;
     k->rows = rows;
     p->n = k->n;

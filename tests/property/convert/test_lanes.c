@@ -49,7 +49,7 @@ static void never_overlap(void **state)
         }
         qsort(v, n, sizeof *v, compare);
         source s = {0};
-        uint32_t lane = lane_make(&s, 0, 0, KIND_CPU);
+        uint32_t lane = lane_make(&s, 0, NO_ID, KIND_CPU);
         int64_t ends[MAX_TRACKS_PER_LANE];
         int64_t union_ns = 0;
         int64_t until = INT64_MIN;
@@ -103,7 +103,7 @@ static void nests(void **state)
         size_t n = grow(&r, v, 0, 2000, 0, 1000000, 1, &deepest);
         qsort(v, n, sizeof *v, compare);
         source s = {0};
-        uint32_t lane = lane_make(&s, 0, 0, KIND_CPU);
+        uint32_t lane = lane_make(&s, 0, NO_ID, KIND_CPU);
         for (size_t i = 0; i < n; i++) {
             (void)lane_place(&s, lane, v[i].start_ns, v[i].end_ns);
         }
@@ -123,7 +123,7 @@ static void by_hand(void **state)
 {
     (void)state;
     source s = {0};
-    uint32_t lane = lane_make(&s, 0, 0, KIND_COMPUTE);
+    uint32_t lane = lane_make(&s, 0, NO_ID, KIND_COMPUTE);
     assert_int_equal(depth_of(&s, lane, 0, 10), 0);
     assert_int_equal(depth_of(&s, lane, 0, 10), 1);  /* the same again is inside */
     assert_int_equal(depth_of(&s, lane, 10, 10), 0); /* a point where both have ended */
@@ -141,7 +141,7 @@ static void is_bounded(void **state)
 {
     (void)state;
     source s = {0};
-    uint32_t lane = lane_make(&s, 0, 0, KIND_COMPUTE);
+    uint32_t lane = lane_make(&s, 0, NO_ID, KIND_COMPUTE);
     for (int64_t i = 0; i < MAX_TRACKS_PER_LANE; i++) {
         assert_true(lane_place(&s, lane, i, 1000000 + i) != NO_ID);
     }

@@ -68,10 +68,12 @@ static void fill(trial *t, prng *r, scratch *sc)
     for (uint32_t s = 0; s < 3; s++) {
         run_set_init(&t->sets[s], sc);
         uint64_t order = 0;
-        size_t pieces = prng_below(r, 5);
+        bool many = prng_below(r, 4) == 0; /* more than one segment takes */
+        bool large = !many && prng_below(r, 4) == 0;
+        size_t pieces = prng_below(r, many ? 3 * RUN_PIECES : 5);
         int shape = (int)prng_below(r, 6);
         for (size_t p = 0; p < pieces; p++) {
-            size_t n = 1 + prng_below(r, 3000);
+            size_t n = 1 + prng_below(r, many ? 40 : large ? RUN_ROWS : 3000);
             run_row *rows = calloc(n, sizeof *rows);
             char *args = malloc(n * 8);
             uint32_t at = 0;
@@ -86,10 +88,11 @@ static void fill(trial *t, prng *r, scratch *sc)
                 VEC_PUSH(t->want, t->n, t->cap, ((expected){rows[i].start_ns, rows[i].dur_ns, order, s}));
                 order++;
             }
-            assert_int_equal(run_set_add(&t->sets[s], rows, n, args, at, NULL), MAREY_OK);
+            assert_int_equal(run_set_add(&t->sets[s], &rows, n, args, at, NULL), MAREY_OK);
             free(args);
             free(rows);
         }
+        run_set_seal(&t->sets[s]);
     }
     qsort(t->want, t->n, sizeof *t->want, compare);
 }
@@ -99,7 +102,7 @@ static void check_pass(trial *t, bool write)
     run_merge m;
     run_merge_init(&m, write);
     for (uint32_t s = 0; s < 3; s++) {
-        run_merge_add(&m, &t->sets[s], s, NULL, NULL);
+        run_merge_add(&m, &t->sets[s], s, NULL, NULL, 0);
     }
     assert_int_equal(run_merge_start(&m, NULL), MAREY_OK);
     size_t i = 0;
@@ -207,7 +210,8 @@ static void tells_full_disk(void **state)
     run_set s;
     run_set_init(&s, &sc);
     run_row row = {.start_ns = 1};
-    marey_status status = run_set_add(&s, &row, 1, NULL, 0, &d);
+    run_row *rows = &row;
+    marey_status status = run_set_add(&s, &rows, 1, NULL, 0, &d);
     if (status != MAREY_OK) { /* the system's own folder may have served */
         assert_int_equal(status, MAREY_IO);
         assert_true(d.n_messages > 0);
