@@ -29,8 +29,8 @@ static void set_args(const chrome_reader *c, jevent *e, const chrome_shape *shap
     const arg_taker *t = c->b->taker;
     for (uint32_t i = 0; i < shape->n; i++) {
         const chrome_arg *a = &c->shape_args[shape->first + i];
-        const char *from = text + t->at[a->piece] + a->from;
-        const char *end = text + t->at[a->end_piece] + a->end;
+        const char *from = text + arg_taker_piece(t, a->piece) + a->from;
+        const char *end = text + arg_taker_piece(t, a->end_piece) + a->end;
         e->args_seen |= 1U << a->arg;
         e->arg[a->arg] = (jspan){from, (uint32_t)(end - from), a->kind};
     }
@@ -70,7 +70,7 @@ static uint32_t piece_of(const arg_taker *t, uint32_t at, uint32_t *byte)
 
 void chrome_args_learn(chrome_reader *c, const jevent *e)
 {
-    const arg_taker *t = c->b->taker;
+    arg_taker *t = c->b->taker;
     jspan args = jevent_field(e, JKEY_ARGS);
     if (!t || c->args_known || args.kind != JKIND_OBJECT || t->text != args.s || t->n != args.n) {
         return; /* the last: what was pushed has no shape, or other arguments than the event's */
@@ -83,6 +83,7 @@ void chrome_args_learn(chrome_reader *c, const jevent *e)
     if (e->args_skipped || shape->is_known) {
         return;
     }
+    arg_taker_places(t);
     shape->first = (uint32_t)c->n_shape_args;
     shape->n = 0;
     shape->is_known = true;

@@ -3,16 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/mem.h"
 
-enum { MOST_VARINT = 10, MOST_REF = 3 };
+enum { MOST_VARINT = 10, MOST_REF = 3, WORDS_PAD = 8 };
 _Static_assert(ARG_SHAPES_MAX + 1 < 1 << 7 * MOST_REF, "a template's number and what stands beside them");
 
 /* A shape that the block uses. */
 typedef struct local_template {
     uint32_t id;
     uint32_t n_values;
-    size_t first_value; /* of the values of the last event */
+    size_t first_word; /* of the values of the last event: one word each, or two where they are wide */
+    bool is_wide;
 } local_template;
 
 typedef struct bytes {
@@ -24,8 +29,8 @@ struct args_encoder {
     const arg_shapes *shapes;
     local_template *templates;
     size_t n_templates, cap_templates;
-    uint64_t *values;
-    size_t n_values, cap_values;
+    uint32_t *words; /* n_words, and WORDS_PAD more */
+    size_t n_words, cap_words;
     uint32_t *local; /* [ARG_SHAPES_MAX] by shape: index in `templates` + 1 */
     bytes refs, masks, numbers, literals;
 };
@@ -45,7 +50,7 @@ void args_encoder_destroy(args_encoder **ee)
         return;
     }
     free(e->templates);
-    free(e->values);
+    free(e->words);
     free(e->local);
     free(e->refs.p);
     free(e->masks.p);
@@ -61,7 +66,7 @@ void args_encoder_begin(args_encoder *e)
         e->local[e->templates[i].id] = 0;
     }
     e->n_templates = 0;
-    e->n_values = 0;
+    e->n_words = 0;
     e->refs.n = 0;
     e->masks.n = 0;
     e->numbers.n = 0;
@@ -93,53 +98,106 @@ static void put_literal(args_encoder *e, const char *text, size_t n)
     e->literals.n += n;
 }
 
-/* The next n values, at most 8, whose sizes are the lowest bits of `sizes`. @return behind what is put at `out` */
-static inline uint8_t *put_eight(uint8_t *out, const char **record, unsigned sizes, uint64_t *before, unsigned n,
-                                 uint8_t *mask)
+static inline uint8_t *put_change(uint8_t *out, int64_t change)
 {
-    const char *p = *record;
-    unsigned changed = 0;
-    for (unsigned i = 0; i < n; i++, sizes >>= 2) {
-        uint64_t v = arg_value_at(p, sizes & 3);
-        int64_t change = (int64_t)(v - before[i]);
-        p += 1U << (sizes & 3);
-        if (change != 0) {
-            before[i] = v;
-            changed |= 1U << i;
-            out = put_varint(out, ((uint64_t)change << 1) ^ (uint64_t)(change >> 63));
+    return put_varint(out, ((uint64_t)change << 1) ^ (uint64_t)(change >> 63));
+}
+
+/* A bit for each of 4 words that differ. */
+static inline unsigned differing(const char *values, const uint32_t *before)
+{
+#ifdef __SSE2__
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)values);
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)before);
+    return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(a, b))) ^ 15U;
+#else
+    uint32_t word[4];
+    unsigned bits = 0;
+    memcpy(word, values, sizeof word);
+    for (unsigned i = 0; i < 4; i++) {
+        bits |= word[i] != before[i] ? 1U << i : 0;
+    }
+    return bits;
+#endif
+}
+
+/* Values of 32 bits; up to 8 words behind them are readable, at both places. @return behind what is put at `out` */
+static inline uint8_t *put_narrow(uint8_t *out, const char *values, uint32_t *before, size_t n, uint8_t *mask)
+{
+    for (size_t i = 0; i < n; i += 8, values += 8 * sizeof *before, before += 8) {
+        unsigned changed = differing(values, before) | differing(values + 4 * sizeof *before, before + 4) << 4;
+        changed &= n - i < 8 ? (1U << (n - i)) - 1 : UINT8_MAX;
+        *mask++ = (uint8_t)changed;
+        for (; changed; changed &= changed - 1) {
+            unsigned k = (unsigned)__builtin_ctz(changed);
+            uint32_t v;
+            memcpy(&v, values + k * sizeof v, sizeof v);
+            out = put_change(out, (int64_t)v - (int64_t)before[k]);
+            before[k] = v;
         }
     }
-    *record = p;
-    *mask = (uint8_t)changed;
     return out;
 }
 
-static inline void put_changes(args_encoder *e, const local_template *t, const char *record)
+/* Values of 64 bits before, of either width now. */
+static uint8_t *put_wide(uint8_t *out, arg_values values, uint32_t *words, size_t n, uint8_t *mask)
+{
+    for (size_t i = 0; i < n; i++, words += 2) {
+        uint64_t before;
+        memcpy(&before, words, sizeof before);
+        uint64_t v = arg_values_next(&values);
+        mask[i / 8] = i % 8 ? mask[i / 8] : 0;
+        if (v != before) {
+            mask[i / 8] |= (uint8_t)(1U << i % 8);
+            out = put_change(out, (int64_t)(v - before));
+            memcpy(words, &v, sizeof v);
+        }
+    }
+    return out;
+}
+
+/* Words that are 0, and WORDS_PAD more behind them. */
+static size_t reserve_words(args_encoder *e, size_t n)
+{
+    size_t first = e->n_words;
+    VEC_RESERVE(e->words, e->cap_words, first + n + WORDS_PAD);
+    memset(e->words + first, 0, (n + WORDS_PAD) * sizeof *e->words);
+    e->n_words += n;
+    return first;
+}
+
+static void widen(args_encoder *e, local_template *t)
+{
+    size_t first = reserve_words(e, (size_t)t->n_values * 2);
+    for (uint32_t i = 0; i < t->n_values; i++) {
+        uint64_t v = e->words[t->first_word + i];
+        memcpy(e->words + first + 2 * (size_t)i, &v, sizeof v);
+    }
+    t->first_word = first;
+    t->is_wide = true;
+}
+
+static inline void put_changes(args_encoder *e, local_template *t, const char *record)
 {
     size_t n = t->n_values;
+    arg_values values = arg_values_of(record);
+    if (values.is_wide && !t->is_wide) {
+        widen(e, t);
+    }
     VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n / 8 + 1);
     VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * MOST_VARINT);
-    uint64_t *before = e->values + t->first_value;
+    uint32_t *before = e->words + t->first_word;
     uint8_t *mask = e->masks.p + e->masks.n;
     uint8_t *out = e->numbers.p + e->numbers.n;
-    const uint8_t *sizes = (const uint8_t *)record + sizeof(uint32_t);
-    const char *p = (const char *)sizes + (n + 3) / 4;
+    out = t->is_wide ? put_wide(out, values, before, n, mask) : put_narrow(out, values.p, before, n, mask);
     e->masks.n += (n + 7) / 8;
-    for (; n > 8; n -= 8, sizes += 2, before += 8) {
-        out = put_eight(out, &p, sizes[0] | (unsigned)sizes[1] << 8, before, 8, mask++);
-    }
-    if (n > 0) { /* of 4 or fewer, the second byte is not theirs */
-        out = put_eight(out, &p, sizes[0] | (unsigned)sizes[1] << 8, before, (unsigned)n, mask);
-    }
     e->numbers.n = (size_t)(out - e->numbers.p);
 }
 
 static uint32_t new_template(args_encoder *e, uint32_t id)
 {
-    local_template t = {id, arg_shapes_at(e->shapes, id)->n_values, e->n_values};
-    VEC_RESERVE(e->values, e->cap_values, e->n_values + t.n_values + 1);
-    memset(e->values + e->n_values, 0, t.n_values * sizeof *e->values);
-    e->n_values += t.n_values;
+    uint32_t n_values = arg_shapes_at(e->shapes, id)->n_values;
+    local_template t = {id, n_values, reserve_words(e, n_values), false};
     VEC_PUSH(e->templates, e->n_templates, e->cap_templates, t);
     return e->local[id] = (uint32_t)e->n_templates;
 }
@@ -150,12 +208,11 @@ void args_encoder_add(args_encoder *e, const char *records, const uint64_t *at, 
     uint8_t *refs = e->refs.p + e->refs.n;
     for (size_t i = 0; i < n; i++) {
         const char *record = records + at[i];
-        uint32_t head = 0;
         if (len[i] == 0) {
             *refs++ = 0;
             continue;
         }
-        memcpy(&head, record, sizeof head);
+        uint32_t head = arg_record_shape(record);
         if (head == 0) {
             *refs++ = 1;
             put_literal(e, record + sizeof head, len[i] - sizeof head);

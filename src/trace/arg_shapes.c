@@ -8,8 +8,9 @@
 #endif
 
 #include "base/mem.h"
+#include "trace/arg_example.h"
 
-enum { MAX_DIGITS = 18, FIRST_SLOTS = 256, MOST_SEEN = 65536 };
+enum { FIRST_SLOTS = 256, MOST_SEEN = 65536, EXAMPLE_BYTES_MAX = 32 << 20 };
 
 void arg_shapes_init(arg_shapes *s)
 {
@@ -32,6 +33,7 @@ arg_taker *arg_taker_create(arg_shapes *shapes)
     t->shapes = shapes;
     t->cap_slots = FIRST_SLOTS;
     t->slots = mem_calloc(t->cap_slots, sizeof *t->slots);
+    t->record = mem_calloc(1, arg_record_bytes(ARG_VALUES_MAX, true) + ARG_RECORD_PAD_BYTES);
     return t;
 }
 
@@ -41,7 +43,11 @@ void arg_taker_destroy(arg_taker **tt)
     if (!t) {
         return;
     }
+    for (size_t i = 0; i < t->n_known; i++) {
+        arg_example_destroy(&t->known[i].example);
+    }
     free(t->known);
+    free(t->record);
     free(t->slots);
     free(t->form);
     strbuf_deinit(&t->copy);
@@ -50,159 +56,38 @@ void arg_taker_destroy(arg_taker **tt)
     *tt = NULL;
 }
 
-/* ------------------------------------------------------------------ numbers */
-
-static inline bool is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
-
-static inline uint64_t load8(const char *s)
-{
-    uint64_t v;
-    memcpy(&v, s, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
-static inline void store8(char *s, uint64_t v)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    memcpy(s, &v, 8);
-}
-
-/* How many of the 8 bytes are digits before the first that is none. `v`: the bytes less '0' each. */
-static inline unsigned leading_digits(uint64_t v)
-{
-    const uint64_t tops = 0x8080808080808080U;
-    uint64_t other = ((v & ~tops) + 0x7676767676767676U) | v; /* the top bit of each byte that is above 9 */
-    other &= tops;
-    return other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
-}
-
-/* The number of up to 8 digits, the first in the lowest byte; those missing count as zeros in front. */
-static inline uint64_t join_digits(uint64_t v, unsigned n)
-{
-    v = n < 8 ? v << (64 - 8 * n) : v;
-    v = v * 10 + (v >> 8);
-    return (((v & 0x000000FF000000FFU) * 0x000F424000000064U) +
-            (((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
-           32 & 0xFFFFFFFFU;
-}
-
-/* As read_digits(), behind 8 digits that make `*value`. @return how many in all */
-static unsigned read_more_digits(const char *s, uint64_t *value)
-{
-    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    uint64_t v = load8(s + 8) ^ 0x3030303030303030U;
-    unsigned n = leading_digits(v);
-    *value = *value * powers[n] + (n ? join_digits(v, n) : 0);
-    n += 8;
-    while (n >= 16 && n < MAX_DIGITS && is_digit(s[n])) {
-        *value = *value * 10 + (uint64_t)(s[n++] - '0');
-    }
-    return n;
-}
-
-/* Up to 18 digits from `s` on, at least one is there; 24 bytes must be readable. @return how many */
-static inline unsigned read_digits(const char *s, uint64_t *value)
-{
-    uint64_t v = load8(s) ^ 0x3030303030303030U;
-    unsigned n = leading_digits(v);
-    *value = join_digits(v, n);
-    return n < 8 ? n : read_more_digits(s, value);
-}
-
 /* ------------------------------------------------------------------ texts that follow a known shape */
 
-/* 16 bytes at once: every processor that matters has registers of that size. */
-typedef uint64_t wide __attribute__((vector_size(16)));
-
-static inline wide differ_at(const char *a, const char *b)
+/* Is it of the shape `guess` - 1? @return how much of it is */
+static inline size_t try_known(arg_taker *t, uint32_t guess, const char *text, size_t n)
 {
-    wide x;
-    wide y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x ^ y;
-}
-
-/* Pieces are short, so that a call costs more than the comparison. Reads 16 bytes where there are less. */
-static inline bool same_bytes(const char *a, const char *b, size_t n)
-{
-    if (n < 16) {
-        uint64_t low = load8(a) ^ load8(b);
-        if (n <= 8) {
-            return n == 0 || low << (64 - 8 * n) == 0;
-        }
-        return (low | (load8(a + n - 8) ^ load8(b + n - 8))) == 0;
-    }
-    wide differ = differ_at(a + n - 16, b + n - 16);
-    for (size_t i = 0; i + 16 < n; i += 16) {
-        differ |= differ_at(a + i, b + i);
-    }
-    return (differ[0] | differ[1]) == 0;
-}
-
-/* @return behind what the shape covers, NULL: the text does not begin with it. What the guess was changes no result: a
- * text has one shape. */
-static const char *follow(arg_taker *t, const arg_shape *s, const char *text, const char *end)
-{
-    const char *p = text;
-    uint64_t *now = t->values;
-    uint32_t *at = t->at;
-    const char *form = s->text;
-    for (const arg_piece *q = s->pieces;; q++) {
-        if ((size_t)(end - p) < q->len || !same_bytes(p, form + q->at, q->len)) {
-            return NULL;
-        }
-        *at++ = (uint32_t)(p - text);
-        p += q->len;
-        if (q->mark == ARG_MARK_END) {
-            break;
-        }
-        if (!is_digit(*p)) {
-            return NULL;
-        }
-        uint64_t v;
-        unsigned digits = read_digits(p, &v);
-        p += digits;
-        if (q->mark == ARG_MARK_FIXED) {
-            *now++ = digits;
-        }
-        *now++ = v;
-        bool is_fixed = (p[-(ptrdiff_t)digits] == '0' && digits > 1) || q->is_rest;
-        if (is_fixed != (q->mark == ARG_MARK_FIXED) || p > end) {
-            return NULL; /* else what a text's shape is would hang on the guess */
-        }
-    }
-    t->n_values = s->n_values;
-    return p;
-}
-
-/* As follow(), for the guess `index` + 1. */
-static size_t try_known(arg_taker *t, uint32_t guess, const char *text, size_t n)
-{
-    const char *stop = guess ? follow(t, t->known[guess - 1].shape, text, text + n) : NULL;
+    arg_example *x = guess ? t->known[guess - 1].example : NULL;
+    const char *stop = x ? arg_example_follow(x, t, text, text + n) : NULL;
     if (!stop) {
         return 0;
     }
+    t->is_example = true;
     t->index = guess - 1;
     return (size_t)(stop - text);
 }
 
-/* It is the latest of its kind, and of all. */
-static void note_met(arg_taker *t, uint32_t kind)
+/* It is the latest of its kind. */
+static void note_of_kind(uint32_t *of_kind, uint32_t met)
 {
-    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
+    unsigned k = 0;
+    while (k < ARG_GUESSES - 1 && of_kind[k] != met) {
+        k++;
+    }
+    memmove(of_kind + 1, of_kind, k * sizeof *of_kind);
+    of_kind[0] = met;
+}
+
+/* It is the latest of its kind, and of all. */
+static inline void note_met(arg_taker *t, uint32_t *of_kind)
+{
     uint32_t met = t->index + 1;
     if (of_kind[0] != met) {
-        of_kind[1] = of_kind[0];
-        of_kind[0] = met;
+        note_of_kind(of_kind, met);
     }
     if (t->last) {
         t->known[t->last - 1].next = met;
@@ -210,30 +95,36 @@ static void note_met(arg_taker *t, uint32_t kind)
     t->last = met;
 }
 
-/* Texts of one kind are mostly alike, and so are the sequences of kinds. */
-static size_t guess(arg_taker *t, uint32_t kind, const char *text, size_t n)
+/* None of the kind's latest is it. */
+static size_t guess_others(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
 {
-    const uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
+    uint32_t next = t->last ? t->known[t->last - 1].next : 0;
+    next = next == of_kind[0] ? 0 : next;
+    size_t len = 0;
+    for (unsigned k = 1; k < ARG_GUESSES && of_kind[k] && len == 0; k++) {
+        next = of_kind[k] == next ? 0 : next;
+        len = try_known(t, of_kind[k], text, n);
+    }
+    return len == 0 ? try_known(t, next, text, n) : len;
+}
+
+/* Texts of one kind are mostly alike, and so are the sequences of kinds. */
+static inline size_t guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
+{
     size_t len = try_known(t, of_kind[0], text, n);
-    if (len == 0 && of_kind[1]) {
-        len = try_known(t, of_kind[1], text, n);
-    }
-    uint32_t next = len == 0 && t->last ? t->known[t->last - 1].next : 0;
-    if (next && next != of_kind[0] && next != of_kind[1]) {
-        len = try_known(t, next, text, n);
-    }
-    return len;
+    return len == 0 ? guess_others(t, of_kind, text, n) : len;
 }
 
 size_t arg_taker_follow(arg_taker *t, uint32_t kind, const char *text, size_t n)
 {
-    size_t len = guess(t, kind, text, n);
+    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
+    size_t len = guess(t, of_kind, text, n);
     t->text = text;
     t->n = len;
     t->tried = text;
     t->kind = kind;
     if (len > 0) {
-        note_met(t, kind);
+        note_met(t, of_kind);
     }
     return len;
 }
@@ -260,7 +151,7 @@ static inline size_t copy_plain(char *out, const char *p, const char *end)
         }
     }
 #endif
-    while (p < end && !is_digit(*p) && *p != ARG_MARK_NUMBER && *p != ARG_MARK_FIXED) {
+    while (p < end && !arg_is_digit(*p) && *p != ARG_MARK_NUMBER && *p != ARG_MARK_FIXED) {
         *out++ = *p++;
     }
     return (size_t)(p - from);
@@ -284,11 +175,11 @@ static bool take_apart(arg_taker *t, const char *text, size_t n)
         if (p == end) {
             break;
         }
-        if (!is_digit(*p) || t->n_values + 2 > ARG_VALUES_MAX) {
+        if (!arg_is_digit(*p) || t->n_values + 2 > ARG_VALUES_MAX) {
             return false;
         }
         uint64_t v;
-        unsigned digits = read_digits(p, &v);
+        unsigned digits = arg_read_digits(p, &v);
         bool is_fixed = (*p == '0' && digits > 1) || (plain == 0 && p > text);
         p += digits;
         if (is_fixed) {
@@ -389,13 +280,38 @@ static bool find_known(arg_taker *t)
         (void)map64_put(&t->seen, hash);
         return false;
     }
-    VEC_PUSH(t->known, t->n_known, t->cap_known, ((arg_known){shape, hash, 0}));
+    VEC_PUSH(t->known, t->n_known, t->cap_known, ((arg_known){.shape = shape, .hash = hash}));
     t->index = (uint32_t)(t->n_known - 1);
     t->slots[k] = t->index + 1;
     if (t->n_known * 2 > t->cap_slots) {
         grow_slots(t);
     }
     return true;
+}
+
+/* The record of what was taken apart. */
+static void put_record(arg_taker *t)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < t->n_values; i++) {
+        any |= t->values[i];
+    }
+    bool is_wide = any > UINT32_MAX;
+    arg_record_begin(t->record, t->known[t->index].shape->id, is_wide);
+    for (uint32_t i = 0; i < t->n_values; i++) {
+        arg_record_set(t->record, is_wide, i, t->values[i]);
+    }
+    t->n_record = arg_record_bytes(t->n_values, is_wide);
+    t->is_example = false;
+}
+
+static void keep_example(arg_taker *t, const char *text, size_t n)
+{
+    arg_known *known = &t->known[t->index];
+    if (!known->example && t->n_example_bytes < EXAMPLE_BYTES_MAX) {
+        known->example = arg_example_create(known->shape, text, n);
+        t->n_example_bytes += arg_example_bytes(known->example);
+    }
 }
 
 bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
@@ -409,43 +325,50 @@ bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
     strbuf_add(&t->copy, pad, sizeof pad);
     t->text = text;
     t->n = 0;
-    bool known = !was_tried && guess(t, kind, t->copy.s, n) == n;
+    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
+    bool known = !was_tried && guess(t, of_kind, t->copy.s, n) == n;
     if (!known && !(take_apart(t, t->copy.s, n) && find_known(t))) {
         return false;
     }
+    if (!known) {
+        put_record(t);
+        keep_example(t, t->copy.s, n);
+    }
     t->n = n;
-    note_met(t, kind);
+    note_met(t, of_kind);
     return true;
 }
 
 /* ------------------------------------------------------------------ records */
 
-/* How many bytes a value takes, as a power of two. */
-static inline unsigned size_of(uint64_t value)
+uint32_t arg_taker_piece(const arg_taker *t, uint32_t k)
 {
-    static const uint8_t sizes[8] = {0, 1, 2, 2, 3, 3, 3, 3}; /* by the value's last byte that is not 0 */
-    return sizes[(63 - (unsigned)__builtin_clzll(value | 1)) / 8];
+    if (!t->is_example) {
+        return t->at[k];
+    }
+    int32_t by = 0;
+    for (uint32_t i = 0; i < t->n_shifts && t->shifts[i].number < k; i++) {
+        by = t->shifts[i].by;
+    }
+    const arg_example *x = t->known[t->index].example;
+    return k == 0 ? 0 : (uint32_t)((int32_t)x->numbers[k - 1].to + by);
 }
 
-size_t arg_taker_record(const arg_taker *t, char *out)
+void arg_taker_places(arg_taker *t)
 {
-    uint32_t head = t->known[t->index].shape->id + 1;
-    const uint64_t *value = t->values;
-    const uint64_t *end = value + t->n_values;
-    memcpy(out, &head, sizeof head);
-    char *sizes = out + sizeof head;
-    char *p = sizes + (t->n_values + 3) / 4;
-    while (value < end) {
-        unsigned group = 0;
-        for (unsigned shift = 0; shift < 8 && value < end; shift += 2) {
-            unsigned size = size_of(*value);
-            store8(p, *value++);
-            p += (size_t)1 << size;
-            group |= size << shift;
-        }
-        *sizes++ = (char)group;
+    const arg_known *known = &t->known[t->index];
+    if (!t->is_example) {
+        return;
     }
-    return (size_t)(p - out);
+    const arg_shift *shift = t->shifts;
+    int32_t by = 0;
+    t->at[0] = 0;
+    for (uint32_t k = 1; k < known->shape->n_pieces; k++) {
+        if (shift < t->shifts + t->n_shifts && shift->number == k - 1) {
+            by = shift++->by;
+        }
+        t->at[k] = (uint32_t)((int32_t)known->example->numbers[k - 1].to + by);
+    }
 }
 
 void arg_record_text(char *out, const char *text, size_t n)
@@ -471,14 +394,13 @@ void arg_put_number(strbuf *out, uint64_t v, uint64_t width)
 
 void arg_record_decode(const arg_shapes *s, const char *record, size_t n, strbuf *out)
 {
-    uint32_t head = 0;
-    memcpy(&head, record, sizeof head);
+    uint32_t head = arg_record_shape(record);
     if (head == 0) {
         strbuf_add(out, record + sizeof head, n - sizeof head);
         return;
     }
     const arg_shape *shape = arg_shapes_at(s, head - 1);
-    arg_values v = arg_values_of(record, shape->n_values);
+    arg_values v = arg_values_of(record);
     for (const arg_piece *q = shape->pieces;; q++) {
         strbuf_add(out, shape->text + q->at, q->len);
         if (q->mark == ARG_MARK_END) {

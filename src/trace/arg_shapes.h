@@ -2,15 +2,15 @@
  * Arguments taken apart: a text as its *shape* and its numbers.
  *
  * Texts of one kind of event differ in their numbers only. A shape is the text with each run of digits replaced by one
- * byte: 1 for a number without leading zeros, 2 for one of fixed width (leading zeros, or the rest of a run of more than
- * 18 digits; two values, width and number). All shapes of a run stand in one table, which is also the file's dictionary
- * of templates (store/args.h). A *taker* is one thread's way into it: it guesses what shape a text has and only compares
- * then; where the guess fails the text is taken apart and looked up.
+ * byte: 1 for a number without leading zeros, 2 for one of fixed width (leading zeros, or the rest of a run of more
+ * than 18 digits; two values, width and number). All shapes of a run stand in one table, which is also the file's
+ * dictionary of templates (store/args.h). A *taker* is one thread's way into it: it guesses what shape a text has and
+ * only compares it with another text of that shape then; where the guess fails the text is taken apart and looked up.
  *
- * A *record* is what travels from the reader to the store in place of the text, mostly 10 to 30 bytes: u32 number of the
- * shape + 1; two bits for each of its n values, (n + 3) / 4 bytes, that say whether it takes 1, 2, 4 or 8 bytes; those
- * bytes, the lowest first. Shape 0: the text follows as it is; it holds bytes 1 or 2, or thousands of numbers, or
- * there was no room for its shape.
+ * A *record* is what travels from the reader to the store in place of the text, mostly 10 to 30 bytes, in the machine's
+ * own byte order: u32 number of the shape + 1, with the top bit set where a value needs more than 32 bits; then its
+ * values, all as u32 or, with that bit, all as u64. Shape 0: the text follows as it is; it holds bytes 1 or 2, or
+ * thousands of numbers, or there was no room for its shape.
  */
 #ifndef MAREY_TRACE_ARG_SHAPES_H
 #define MAREY_TRACE_ARG_SHAPES_H
@@ -30,9 +30,10 @@ enum {
     ARG_SHAPES_FREE = 4096, /* shapes made at first sight; from then on a text's shape is made when it is met again */
     ARG_SHAPE_BYTES_MAX = 65536,
     ARG_VALUES_MAX = 4096,
-    ARG_PAD_BYTES = 32,       /* readable bytes that must follow a text that is followed where it lies */
-    ARG_RECORD_PAD_BYTES = 8, /* of room behind a record that is written, or whose values are read */
-    ARG_KINDS = 1024
+    ARG_PAD_BYTES = 32,        /* readable bytes that must follow a text that is followed where it lies */
+    ARG_RECORD_PAD_BYTES = 32, /* of room behind a record that is written, or whose values are read */
+    ARG_KINDS = 1024,
+    ARG_GUESSES = 4
 };
 
 enum { ARG_MARK_END = 0, ARG_MARK_NUMBER = 1, ARG_MARK_FIXED = 2 };
@@ -53,9 +54,9 @@ typedef struct arg_shape {
 /* The table. Shapes never move. Thread: any. */
 typedef struct arg_shapes {
     pthread_mutex_t lock;
-    intern texts;     /* by id */
-    arg_shape **all;  /* [ARG_SHAPES_MAX] */
-    size_t n_bytes;   /* of the texts */
+    intern texts;    /* by id */
+    arg_shape **all; /* [ARG_SHAPES_MAX] */
+    size_t n_bytes;  /* of the texts */
     arena mem;
 } arg_shapes;
 
@@ -67,12 +68,22 @@ static inline const arg_shape *arg_shapes_at(const arg_shapes *s, uint32_t id)
     return s->all[id];
 }
 
+/* A text of a shape that others are compared with: arg_example.h. */
+typedef struct arg_example arg_example;
+
 /* A shape that a taker has met. */
 typedef struct arg_known {
     const arg_shape *shape;
+    arg_example *example; /* NULL: there is no room for one */
     uint64_t hash;
     uint32_t next; /* the one that followed it last time, + 1; 0: none yet */
 } arg_known;
+
+/* From behind a number on, a text's places are those of its example and `by`. */
+typedef struct arg_shift {
+    uint32_t number;
+    int32_t by;
+} arg_shift;
 
 typedef struct arg_taker {
     arg_shapes *shapes;
@@ -80,18 +91,25 @@ typedef struct arg_taker {
     size_t n_known, cap_known;
     uint32_t *slots; /* by hash: index in `known` + 1 */
     size_t cap_slots;
-    map64 seen; /* hashes of texts without a shape that were met once */
-    uint32_t of_kind[ARG_KINDS][2]; /* the latest two of a kind: index in `known` + 1 */
-    uint32_t last;                  /* likewise, of the last text */
-    strbuf copy;                    /* a text with room behind it */
-    char *form;                     /* the shape of a text that is taken apart */
+    map64 seen;                               /* hashes of texts without a shape that were met once */
+    uint32_t of_kind[ARG_KINDS][ARG_GUESSES]; /* the latest of a kind: index in `known` + 1 */
+    uint32_t last;                            /* likewise, of the last text */
+    size_t n_example_bytes;
+    strbuf copy; /* a text with room behind it */
+    char *form;  /* the shape of a text that is taken apart */
     size_t n_form, cap_form;
     /* the text at hand */
     const char *text;
-    size_t n; /* 0: none */
+    size_t n;          /* 0: none */
     const char *tried; /* what was followed last, as one of `kind` */
     uint32_t kind;
     uint32_t index; /* in `known` */
+    char *record;   /* room for ARG_VALUES_MAX wide values */
+    size_t n_record;
+    bool is_example; /* its places are its example's, shifted; else those in `at` */
+    bool too_wide;   /* what is followed has a value beyond 32 bits, unlike its example */
+    uint32_t n_shifts, n_changes;
+    arg_shift shifts[ARG_VALUES_MAX];
     uint32_t n_values;
     uint64_t values[ARG_VALUES_MAX];
     uint32_t at[ARG_VALUES_MAX + 1]; /* where in the text each piece begins */
@@ -121,50 +139,90 @@ static inline void arg_taker_forget(arg_taker *t)
 /** Make it the text at hand, by whatever shape it has. @return false when it must stay as it is */
 bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n);
 
-/** Most bytes that the record of the text at hand can take, and the record. @return how many it takes */
+/** Where piece `k` of the text at hand begins. */
+uint32_t arg_taker_piece(const arg_taker *t, uint32_t k);
+/** All those, into t->at. */
+void arg_taker_places(arg_taker *t);
+
+/* ------------------------------------------------------------------ records */
+
+#define ARG_RECORD_WIDE (UINT32_C(1) << 31)
+
+/** Bytes of the record of a shape with so many values. */
+static inline size_t arg_record_bytes(uint32_t n_values, bool is_wide)
+{
+    return sizeof(uint32_t) + n_values * (is_wide ? sizeof(uint64_t) : sizeof(uint32_t));
+}
+static inline void arg_record_begin(char *record, uint32_t shape, bool is_wide)
+{
+    uint32_t head = (shape + 1) | (is_wide ? ARG_RECORD_WIDE : 0);
+    memcpy(record, &head, sizeof head);
+}
+static inline void arg_record_set(char *record, bool is_wide, uint32_t i, uint64_t value)
+{
+    if (is_wide) {
+        memcpy(record + sizeof(uint32_t) + i * sizeof value, &value, sizeof value);
+    } else {
+        uint32_t narrow = (uint32_t)value;
+        memcpy(record + sizeof(uint32_t) + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+}
+/** Copies up to 15 bytes more than n: there is room behind both. */
+static inline void arg_record_copy(char *to, const char *from, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        uint64_t both[2];
+        memcpy(both, from + i, sizeof both);
+        memcpy(to + i, both, sizeof both);
+    }
+}
+
+/** Bytes of the record of the text at hand; and the record, into that and ARG_RECORD_PAD_BYTES more. @return its bytes
+ */
 static inline size_t arg_taker_record_most(const arg_taker *t)
 {
-    return sizeof(uint32_t) + (t->n_values + 3) / 4 + t->n_values * sizeof(uint64_t);
+    return t->n_record;
 }
-size_t arg_taker_record(const arg_taker *t, char *out);
+static inline size_t arg_taker_record(const arg_taker *t, char *out)
+{
+    arg_record_copy(out, t->record, t->n_record);
+    return t->n_record;
+}
 /** The record of a text that stays as it is: sizeof(uint32_t) + n bytes. */
 void arg_record_text(char *out, const char *text, size_t n);
 
+/** A record's shape + 1; 0: a text follows. */
+static inline uint32_t arg_record_shape(const char *record)
+{
+    uint32_t head;
+    memcpy(&head, record, sizeof head);
+    return head & ~ARG_RECORD_WIDE;
+}
+
 /* The values of a record, one after the other. */
 typedef struct arg_values {
-    const uint8_t *sizes;
     const char *p;
-    unsigned group; /* sizes of the next values; 1: none is left of the byte */
+    bool is_wide;
 } arg_values;
 
-static inline arg_values arg_values_of(const char *record, uint32_t n_values)
+static inline arg_values arg_values_of(const char *record)
 {
-    const char *sizes = record + sizeof(uint32_t);
-    return (arg_values){(const uint8_t *)sizes, sizes + (n_values + 3) / 4, 1};
+    uint32_t head;
+    memcpy(&head, record, sizeof head);
+    return (arg_values){record + sizeof head, (head & ARG_RECORD_WIDE) != 0};
 }
-/** The value at p whose two bits these are. Reads eight bytes. */
-static inline uint64_t arg_value_at(const char *p, unsigned size)
-{
-    static const uint64_t theirs[4] = {UINT8_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
-    uint64_t value;
-    memcpy(&value, p, sizeof value);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
-    return value & theirs[size];
-}
-
-/** Reads up to ARG_RECORD_PAD_BYTES behind the record. */
 static inline uint64_t arg_values_next(arg_values *v)
 {
-    if (v->group == 1) {
-        v->group = *v->sizes++ | 256U;
+    if (v->is_wide) {
+        uint64_t value;
+        memcpy(&value, v->p, sizeof value);
+        v->p += sizeof value;
+        return value;
     }
-    unsigned size = v->group & 3;
-    uint64_t value = arg_value_at(v->p, size);
-    v->group >>= 2;
-    v->p += 1U << size;
-    return value;
+    uint32_t narrow;
+    memcpy(&narrow, v->p, sizeof narrow);
+    v->p += sizeof narrow;
+    return narrow;
 }
 
 /** Append the text that a record stands for. */
