@@ -1,51 +1,9 @@
-/* Cells: exact sums, their merging, and the bytes that they become. */
+/* Cells: exact sums, their way up through the levels, and the bytes that they become. */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "lod/internal.h"
-
-void lod_cell_clear(const lod_axis *a, lod_cell *c, uint64_t bin)
-{
-    c->bin = bin;
-    c->longest_ns = 0;
-    c->count = 0;
-    c->mask = 0;
-    c->severity = 0;
-    c->subs = 0;
-    c->is_open = true;
-    c->busy_ns[0] = 0;
-    for (unsigned s = 1; s < a->n_sub; s++) {
-        c->busy_ns[s] = 0;
-    }
-}
-
-void lod_cell_merge(const lod_axis *a, lod_cell *into, const lod_cell *c, int64_t times)
-{
-    for (unsigned m = c->mask; m != 0; m &= m - 1) {
-        unsigned k = (unsigned)__builtin_ctz(m);
-        int64_t before = into->mask >> k & 1 ? into->class_ns[k] : 0;
-        into->class_ns[k] = before + c->class_ns[k] * times;
-    }
-    for (unsigned s = 0; s < a->n_sub; s++) {
-        into->busy_ns[s] += c->busy_ns[s] * times;
-    }
-    into->count += c->count * (uint64_t)times;
-    into->mask |= c->mask;
-    into->subs |= c->subs;
-    into->severity = into->severity > c->severity ? into->severity : c->severity;
-    into->longest_ns = into->longest_ns > c->longest_ns ? into->longest_ns : c->longest_ns;
-}
-
-void lod_cell_scale(const lod_axis *a, lod_cell *c, int64_t times)
-{
-    for (unsigned m = c->mask; m != 0; m &= m - 1) {
-        c->class_ns[__builtin_ctz(m)] *= times;
-    }
-    for (unsigned s = 0; s < a->n_sub; s++) {
-        c->busy_ns[s] *= times;
-    }
-}
 
 /* ------------------------------------------------------------------ cells to bytes */
 
@@ -124,14 +82,8 @@ static uint8_t least_share(const lod_row *row, const lod_cell *c, double per_ns)
  * share)... */
 enum { RECORD_HEAD = 11 };
 
-/* One class on a track is all of its busy time. @return how many classes; (class, share)... at p */
-static inline unsigned record_classes(const lod_axis *a, const lod_cell *c, double per_ns, unsigned busy, uint8_t *p)
+static unsigned record_classes(const lod_axis *a, const lod_cell *c, double per_ns, unsigned busy, uint8_t *p)
 {
-    if (a->r == R_TRACK && (c->mask & (c->mask - 1U)) == 0) {
-        p[0] = (uint8_t)__builtin_ctz(c->mask | 1U << CLASS_COUNT);
-        p[1] = (uint8_t)busy;
-        return c->mask != 0;
-    }
     class_shares s;
     classes_exact(a, c, per_ns, busy, &s);
     for (unsigned i = 0; i < s.n; i++) {
@@ -141,37 +93,187 @@ static inline unsigned record_classes(const lod_axis *a, const lod_cell *c, doub
     return s.n;
 }
 
-void lod_cell_record(lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint64_t bin, uint64_t n_bins)
+/* The shares of a cell of a rank level, or of several classes on a track. */
+static void record_shares(const lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint8_t *p)
+{
+    const lod_axis *a = b->axis;
+    double per_ns = a->per_ns[level];
+    double per_row = per_ns;
+    int64_t busy_ns = 0;
+    if (a->r == R_TRACK) {
+        for (unsigned k = 0; k < CLASS_COUNT; k++) {
+            busy_ns += c->class_ns[k];
+        }
+    }
+    for (unsigned s = 0; s < a->n_sub; s++) {
+        busy_ns += c->busy_ns[s];
+    }
+    if (a->r == R_EIGHT && b->rows[row].n_subs > 0) {
+        per_row = per_ns / b->rows[row].n_subs;
+    }
+    p[6] = share_of(busy_ns, per_row, c->mask != 0);
+    p[5] = (uint8_t)record_classes(a, c, per_row, p[6], p + RECORD_HEAD);
+    p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, per_ns) : 0;
+}
+
+/* Append the cell as `n_bins` equal ones to the level's records. */
+static inline void record(lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint64_t bin, uint64_t n_bins)
 {
     const lod_axis *a = b->axis;
     lod_level *l = &b->levels[level];
     VEC_RESERVE(l->records, l->cap_records, l->n_records + RECORD_HEAD + 2 * CLASS_COUNT);
     uint8_t *p = l->records + l->n_records;
     uint64_t in_tile = bin & (((uint64_t)1 << a->tile_shift) - 1U);
-    double per_ns = a->per_ns[level];
-    double per_row = per_ns;
-    int64_t busy_ns = c->busy_ns[0];
-    if (a->r == R_EIGHT) {
-        for (unsigned s = 1; s < LOD_SUBS; s++) {
-            busy_ns += c->busy_ns[s];
-        }
-        per_row = b->rows[row].n_subs > 0 ? per_ns / b->rows[row].n_subs : per_ns;
-    }
-    unsigned busy = share_of(busy_ns, per_row, c->mask != 0);
     p[0] = (uint8_t)in_tile;
     p[1] = (uint8_t)(in_tile >> 8);
     p[2] = (uint8_t)n_bins;
     p[3] = (uint8_t)(n_bins >> 8);
     p[4] = (uint8_t)row;
-    p[5] = (uint8_t)record_classes(a, c, per_row, busy, p + RECORD_HEAD);
-    p[6] = (uint8_t)busy;
-    p[7] = lod_count_code(c->count);
+    if (a->r == R_TRACK && (c->mask & (c->mask - 1U)) == 0) { /* one class is all of the busy time */
+        unsigned k = (unsigned)__builtin_ctz(c->mask);
+        uint8_t busy = share_of(c->class_ns[k], a->per_ns[level], true);
+        p[5] = 1;
+        p[6] = busy;
+        p[10] = 0;
+        p[RECORD_HEAD] = (uint8_t)k;
+        p[RECORD_HEAD + 1] = busy;
+    } else {
+        record_shares(b, level, row, c, p);
+    }
+    p[7] = c->count < 16 ? (uint8_t)c->count : lod_count_code(c->count);
     p[8] = c->severity;
     p[9] = lod_dur_code(c->longest_ns);
-    p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, per_ns) : 0;
     l->n_records += RECORD_HEAD + 2U * p[5];
-    l->n_events += c->count;
 }
+
+/* ------------------------------------------------------------------ cells to their parents */
+
+static inline void merge_rest(lod_cell *into, const lod_cell *c)
+{
+    into->mask |= c->mask;
+    into->subs |= c->subs;
+    into->severity = into->severity > c->severity ? into->severity : c->severity;
+    into->longest_ns = into->longest_ns > c->longest_ns ? into->longest_ns : c->longest_ns;
+}
+
+/* The closed cell goes into its parent; its sums are nothing again. */
+static inline void move_sums(unsigned n_sub, lod_cell *into, lod_cell *c)
+{
+    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+        unsigned k = (unsigned)__builtin_ctz(m);
+        into->class_ns[k] += c->class_ns[k];
+        c->class_ns[k] = 0;
+    }
+    for (unsigned s = 0; s < n_sub; s++) {
+        into->busy_ns[s] += c->busy_ns[s];
+    }
+    into->count += c->count;
+    merge_rest(into, c);
+}
+
+static void merge_times(unsigned n_sub, lod_cell *into, const lod_cell *c, int64_t times)
+{
+    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+        unsigned k = (unsigned)__builtin_ctz(m);
+        into->class_ns[k] += c->class_ns[k] * times;
+    }
+    for (unsigned s = 0; s < n_sub; s++) {
+        into->busy_ns[s] += c->busy_ns[s] * times;
+    }
+    merge_rest(into, c);
+}
+
+static void close_cell(lod_block *b, unsigned row, unsigned level, lod_cell *c)
+{
+    record(b, level, row, c, c->bin, 1);
+    if (level + 1 < b->axis->n_levels) {
+        move_sums(b->axis->n_sub, lod_cell_at(b, row, level + 1), c);
+    } else {
+        memset(c->class_ns, 0, sizeof c->class_ns);
+    }
+    c->bin = LOD_NO_BIN;
+}
+
+void lod_cell_close(lod_block *b, unsigned row, unsigned level)
+{
+    lod_cell *c = lod_cell_at(b, row, level);
+    if (c->bin != LOD_NO_BIN) {
+        close_cell(b, row, level, c);
+        b->levels[level].open_rows &= ~((uint64_t)1 << row);
+    }
+}
+
+lod_cell *lod_cell_open(lod_block *b, unsigned row, unsigned level, uint64_t bin)
+{
+    const lod_axis *a = b->axis;
+    lod_cell *opened = lod_cell_at(b, row, level);
+    lod_cell *c = opened;
+    while (c->bin != bin) {
+        if (c->bin != LOD_NO_BIN) {
+            close_cell(b, row, level, c);
+        }
+        c->bin = bin;
+        c->longest_ns = 0;
+        c->count = 0;
+        c->mask = 0;
+        c->severity = 0;
+        c->subs = 0;
+        for (unsigned s = 0; s < a->n_sub; s++) {
+            c->busy_ns[s] = 0;
+        }
+        b->levels[level].open_rows |= (uint64_t)1 << row;
+        if (++level == a->n_levels) {
+            break;
+        }
+        c = lod_cell_at(b, row, level);
+        bin >>= LOD_FACTOR_BITS;
+    }
+    return opened;
+}
+
+/* The cells are recorded at the base. What they fill above is a run again; the rest belongs to open cells, at the begin
+ * on the way up and at the end on the way down. */
+static void lift_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const lod_cell *one)
+{
+    const lod_axis *a = b->axis;
+    const uint64_t mask = (1U << LOD_FACTOR_BITS) - 1U;
+    const uint64_t end = bin + n;
+    uint64_t tails[LOD_MAX_LEVELS];
+    unsigned level = b->base;
+    while (level + 1 < a->n_levels && n > 0) {
+        unsigned shift = LOD_FACTOR_BITS * (level - b->base);
+        uint64_t head = (0 - bin) & mask;
+        head = head < n ? head : n;
+        if (head > 0) {
+            lod_cell *into = lod_cell_open(b, row, level + 1, bin >> LOD_FACTOR_BITS);
+            merge_times(a->n_sub, into, one, (int64_t)(head << shift));
+        }
+        bin = (bin + head) >> LOD_FACTOR_BITS;
+        n -= head;
+        tails[level++] = (n & mask) << shift;
+        n >>= LOD_FACTOR_BITS;
+        if (n > 0) {
+            lod_cell_room c = {.room = {0}};
+            merge_times(a->n_sub, &c.cell, one, (int64_t)1 << (shift + LOD_FACTOR_BITS));
+            lod_cell_close(b, row, level);
+            record(b, level, row, &c.cell, bin, n);
+        }
+    }
+    for (; level > b->base; level--) {
+        if (tails[level - 1] > 0) {
+            lod_cell *into = lod_cell_open(b, row, level, end >> (LOD_FACTOR_BITS * (level - b->base)));
+            merge_times(a->n_sub, into, one, (int64_t)tails[level - 1]);
+        }
+    }
+}
+
+void lod_cell_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const lod_cell *one)
+{
+    record(b, b->base, row, one, bin, n);
+    lift_run(b, row, bin, n, one);
+}
+
+/* ------------------------------------------------------------------ records to tiles */
 
 static inline void paint(uint8_t *cells, unsigned plane, size_t at, size_t n, uint8_t value)
 {

@@ -3,7 +3,7 @@
 
 #include "lod/internal.h"
 
-const uint32_t TILE_ROWS[LOD_R] = {64, 64, 8};
+const uint32_t TILE_ROWS[LOD_R] = {LOD_TRACK_ROWS, 64, 8};
 const uint32_t TILE_BINS[LOD_R] = {256, 256, 2048};
 
 static unsigned log2_floor(uint64_t x)
@@ -63,10 +63,11 @@ uint8_t lod_dur_code(int64_t dur_ns)
         return 0;
     }
     unsigned e = log2_floor((uint64_t)dur_ns);
-    uint64_t v = (uint64_t)dur_ns;
-    unsigned quarter = 0; /* of the four values from 2^e on, how many are too small */
+    uint64_t mantissa = (uint64_t)dur_ns << (63U - e);
+    /* Of the four values from 2^e on, how many are too small. */
+    unsigned quarter = 0;
     for (unsigned q = 0; q < 4; q++) {
-        quarter += EIGHTH_POWERS[2 * q] >> (63U - e) < v;
+        quarter += mantissa > EIGHTH_POWERS[2 * q];
     }
     return (uint8_t)(1U + 4U * e + quarter);
 }

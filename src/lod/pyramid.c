@@ -1,8 +1,7 @@
-/* The pyramid of one rank group: three axes, each with its row blocks. */
+/* The pyramid of one rank group: three axes, and the flows of events into their blocks. */
 #include "lod/pyramid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "lod/internal.h"
@@ -21,7 +20,7 @@ static bool axis_init(pyramid *p, unsigned r)
     a->r = (uint8_t)r;
     a->shift = (unsigned)__builtin_ctzll((uint64_t)bin);
     a->tile_shift = (unsigned)__builtin_ctz(TILE_BINS[r]);
-    a->n_sub = r == R_EIGHT ? LOD_SUBS : 1;
+    a->n_sub = r == R_TRACK ? 0 : r == R_RANK ? 1 : LOD_SUBS;
     a->cell_bytes = sizeof(lod_cell) + a->n_sub * sizeof(int64_t);
     a->n_levels = 1;
     /* An instant at the very end of the run must lie inside the last column, hence <= . */
@@ -50,6 +49,10 @@ marey_status pyramid_create(pyramid **out, const pyramid_params *params)
             return MAREY_ARG;
         }
     }
+    if (lod_col_shift(&p->axes[R_RANK], 0) != lod_col_shift(&p->axes[R_EIGHT], 0)) {
+        pyramid_destroy(&p);
+        return MAREY_ARG;
+    }
     *out = p;
     return MAREY_OK;
 }
@@ -60,183 +63,132 @@ void pyramid_destroy(pyramid **pp)
     if (!p) {
         return;
     }
-    for (unsigned r = 0; r < LOD_R; r++) {
-        lod_axis *a = &p->axes[r];
-        for (size_t i = 0; i < a->n_blocks; i++) {
-            if (a->blocks[i]) {
-                lod_block_destroy(a->blocks[i]);
-            }
+    for (size_t i = 0; i < p->n_tracks; i++) {
+        if (p->tracks[i]) {
+            lod_flow_destroy(p->tracks[i]);
         }
-        free(a->blocks);
-        free(a->sorted);
-        free(a->row_n);
-        free(a->row_list);
     }
+    if (p->ranks) {
+        lod_flow_destroy(p->ranks);
+    }
+    free(p->tracks);
     free(p->marks);
     free(p);
     *pp = NULL;
 }
 
-static lod_block *block_of(lod_axis *a, uint32_t row)
+/* ------------------------------------------------------------------ events */
+
+static lod_flow *make_tracks(pyramid *p, uint32_t index)
 {
-    uint32_t index = row / TILE_ROWS[a->r];
-    while (a->n_blocks <= index) {
-        VEC_PUSH(a->blocks, a->n_blocks, a->cap_blocks, NULL);
+    while (p->n_tracks <= index) {
+        VEC_PUSH(p->tracks, p->n_tracks, p->cap_tracks, NULL);
     }
-    if (!a->blocks[index]) {
-        a->blocks[index] = lod_block_create(a, index);
+    if (!p->tracks[index]) {
+        p->tracks[index] = lod_flow_create(&p->axes[R_TRACK], 1, index);
     }
-    return a->blocks[index];
+    return p->tracks[index];
 }
 
-/* ------------------------------------------------------------------ batches */
-
-static void meet_row(lod_axis *a, uint32_t row)
+/* Only what belongs to a segment that has begun need not wait for it. @return whether the event does not */
+static inline bool is_direct(lod_flow *f, int64_t start_ns)
 {
-    if (row >= a->cap_rows) {
-        size_t before = a->cap_rows;
-        VEC_RESERVE(a->row_n, a->cap_rows, (size_t)row + 1);
-        memset(a->row_n + before, 0, (a->cap_rows - before) * sizeof *a->row_n);
+    if (start_ns >= f->direct_end_ns && f->n_waiting == f->room) {
+        lod_flow_make_room(f, start_ns);
     }
-    VEC_PUSH(a->row_list, a->n_row_list, a->cap_row_list, row);
+    return start_ns < f->direct_end_ns;
 }
 
-static inline void count_in_row(lod_axis *a, uint32_t row)
+static inline void add_to_tracks(pyramid *p, uint32_t row, lod_event e)
 {
-    if (row >= a->cap_rows || a->row_n[row] == 0) {
-        meet_row(a, row);
+    uint32_t index = row / LOD_TRACK_ROWS;
+    lod_flow *f = index < p->n_tracks ? p->tracks[index] : NULL;
+    if (!f) {
+        f = make_tracks(p, index);
     }
-    a->row_n[row]++;
-}
-
-static int compare_rows(const void *pa, const void *pb)
-{
-    const uint32_t *a = pa;
-    const uint32_t *b = pb;
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* The rows of the batch ascend, and each gets its part of `sorted`. */
-static void place_rows(lod_axis *a)
-{
-    uint32_t at = 0;
-    if (a->n_row_list == 0) {
-        return;
-    }
-    if (!a->sorted) {
-        a->sorted = mem_alloc(LOD_BATCH * sizeof *a->sorted);
-    }
-    qsort(a->row_list, a->n_row_list, sizeof *a->row_list, compare_rows);
-    for (size_t i = 0; i < a->n_row_list; i++) {
-        uint32_t n = a->row_n[a->row_list[i]];
-        a->row_n[a->row_list[i]] = at;
-        at += n;
+    e.row = (uint8_t)(row % LOD_TRACK_ROWS);
+    if (is_direct(f, e.start_ns)) {
+        f->n_direct++;
+        lod_track_add(f->blocks[0], &e);
+    } else {
+        f->waiting[f->n_waiting++] = e;
     }
 }
 
-static void add_sorted(lod_axis *a)
+static inline int64_t larger(int64_t a, int64_t b)
 {
-    lod_slice slices[64]; /* of one block */
-    const lod_event *at = a->sorted;
-    for (size_t i = 0; i < a->n_row_list;) {
-        uint32_t index = a->row_list[i] / TILE_ROWS[a->r];
-        lod_block *b = block_of(a, a->row_list[i]);
-        size_t n = 0;
-        for (; i < a->n_row_list && a->row_list[i] / TILE_ROWS[a->r] == index; i++) {
-            uint32_t row = a->row_list[i];
-            slices[n++] = (lod_slice){row % TILE_ROWS[a->r], at, a->sorted + a->row_n[row]};
-            at = a->sorted + a->row_n[row];
-            a->row_n[row] = 0;
-        }
-        lod_block_add(b, slices, n);
-    }
-    a->n_row_list = 0;
+    return a > b ? a : b;
 }
 
-static inline const pyramid_event *event_at(const pyramid_event *events, size_t i, size_t stride)
+/* Where the event begins to add to the unions, which reach to its end then. */
+static inline void join_unions(int64_t *until_ns, lod_event *e)
 {
-    return (const pyramid_event *)(const void *)((const char *)events + i * stride);
+    int64_t *class_until_ns = until_ns + 1 + e->klass;
+    e->busy_from_ns = larger(e->start_ns, *until_ns);
+    e->class_from_ns = larger(e->start_ns, *class_until_ns);
+    *until_ns = larger(e->end_ns, *until_ns);
+    *class_until_ns = larger(e->end_ns, *class_until_ns);
+}
+
+static inline void add_to_ranks(pyramid *p, unsigned rank, lod_event e)
+{
+    lod_flow *f = p->ranks;
+    if (!f) {
+        f = p->ranks = lod_flow_create(&p->axes[R_RANK], 2, 0);
+    }
+    e.row = (uint8_t)rank;
+    join_unions(f->until_ns[rank], &e);
+    if (is_direct(f, e.start_ns)) {
+        f->n_direct++;
+        lod_add_to_ranks(f->blocks, &e, &e + 1);
+    } else {
+        f->waiting[f->n_waiting++] = e;
+    }
 }
 
 static bool is_in_range(const pyramid *p, const pyramid_event *e)
 {
-    return e->start_ns >= 0 && e->dur_ns >= 0 && e->klass < CLASS_COUNT && e->rank < (int)p->params.n_ranks;
-}
-
-/* Counts the events of the batch by row. @return how many are in range */
-static size_t count_rows(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
-{
-    for (size_t i = 0; i < n; i++) {
-        const pyramid_event *e = event_at(events, i, stride);
-        if (!is_in_range(p, e)) {
-            return i;
-        }
-        if (p->n_events++ % LOD_DENSITY_STEP == 0) {
-            VEC_PUSH(p->marks, p->n_marks, p->cap_marks, e->start_ns);
-        }
-        count_in_row(&p->axes[R_TRACK], e->track_row);
-        if (e->rank >= 0) {
-            count_in_row(&p->axes[R_RANK], (uint32_t)e->rank);
-            count_in_row(&p->axes[R_EIGHT], (uint32_t)e->rank / LOD_SUBS);
-        }
-    }
-    return n;
-}
-
-static void add_batch(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
-{
-    for (unsigned r = 0; r < LOD_R; r++) {
-        place_rows(&p->axes[r]);
-    }
-    lod_event *const tracks = p->axes[R_TRACK].sorted;
-    lod_event *const ranks = p->axes[R_RANK].sorted;
-    lod_event *const eights = p->axes[R_EIGHT].sorted;
-    uint32_t *const track_at = p->axes[R_TRACK].row_n;
-    uint32_t *const rank_at = p->axes[R_RANK].row_n;
-    uint32_t *const eight_at = p->axes[R_EIGHT].row_n;
-    const int64_t limit = p->limit_ns;
-    for (size_t i = 0; i < n; i++) {
-        const pyramid_event *in = event_at(events, i, stride);
-        int64_t start = in->start_ns < limit ? in->start_ns : limit;
-        int64_t end = in->dur_ns < limit - start ? start + in->dur_ns : limit;
-        lod_event e = {start, end, in->dur_ns, in->klass, 0, in->severity & EVENT_SEVERITY};
-        int rank = in->rank;
-        tracks[track_at[in->track_row]++] = e;
-        if (rank >= 0) {
-            ranks[rank_at[rank]++] = e;
-            e.sub = (uint8_t)((unsigned)rank % LOD_SUBS);
-            eights[eight_at[(unsigned)rank / LOD_SUBS]++] = e;
-        }
-    }
-    for (unsigned r = 0; r < LOD_R; r++) {
-        add_sorted(&p->axes[r]);
-    }
+    return (e->start_ns | e->dur_ns) >= 0 && e->klass < CLASS_COUNT && e->rank < (int)p->params.n_ranks;
 }
 
 marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
 {
-    for (size_t i = 0; i < n; i += LOD_BATCH) {
-        size_t batch = n - i < LOD_BATCH ? n - i : LOD_BATCH;
-        const pyramid_event *first = event_at(events, i, stride);
-        size_t n_good = count_rows(p, first, batch, stride);
-        add_batch(p, first, n_good, stride);
-        if (n_good < batch) {
+    const int64_t limit = p->limit_ns;
+    const pyramid_event *in = events;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_in_range(p, in)) {
             return MAREY_ARG;
         }
+        if (p->n_events++ % LOD_DENSITY_STEP == 0) {
+            VEC_PUSH(p->marks, p->n_marks, p->cap_marks, in->start_ns);
+        }
+        lod_event e = {0};
+        e.start_ns = in->start_ns < limit ? in->start_ns : limit;
+        e.end_ns = in->dur_ns < limit - e.start_ns ? e.start_ns + in->dur_ns : limit;
+        e.dur_ns = in->dur_ns;
+        e.klass = in->klass;
+        e.severity = in->severity & EVENT_SEVERITY;
+        add_to_tracks(p, in->track_row, e);
+        if (in->rank >= 0) {
+            add_to_ranks(p, (unsigned)in->rank, e);
+        }
+        in = (const pyramid_event *)(const void *)((const char *)in + stride);
     }
     return p->failed;
 }
 
 marey_status pyramid_finish(pyramid *p, uint32_t n_levels[LOD_R])
 {
-    for (unsigned r = 0; r < LOD_R; r++) {
-        lod_axis *a = &p->axes[r];
-        n_levels[r] = a->n_blocks > 0 ? a->n_levels : 0;
-        for (size_t i = 0; i < a->n_blocks; i++) {
-            if (a->blocks[i]) {
-                lod_block_finish(a->blocks[i]);
-            }
+    for (size_t i = 0; i < p->n_tracks; i++) {
+        if (p->tracks[i]) {
+            lod_flow_finish(p->tracks[i]);
         }
     }
+    if (p->ranks) {
+        lod_flow_finish(p->ranks);
+    }
+    n_levels[R_TRACK] = p->n_tracks > 0 ? p->axes[R_TRACK].n_levels : 0;
+    n_levels[R_RANK] = p->ranks ? p->axes[R_RANK].n_levels : 0;
+    n_levels[R_EIGHT] = p->ranks ? p->axes[R_EIGHT].n_levels : 0;
     return p->failed;
 }

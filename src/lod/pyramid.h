@@ -79,7 +79,7 @@ typedef struct pyramid_params {
     uint32_t group;
     uint32_t n_ranks;       /* ranks in this group, 1..GROUP_RANKS; 0: no rank levels (derived groups) */
     int64_t duration_ns;    /* of the run */
-    int64_t bin0_ns[LOD_R]; /* powers of two */
+    int64_t bin0_ns[LOD_R]; /* powers of two; R_EIGHT: an eighth of R_RANK */
     bool stores_all;        /* leave no tile out (tests) */
     pyramid_emit emit;
     void *ctx;

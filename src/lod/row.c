@@ -1,113 +1,102 @@
-/* One row: the open cell of every level, and the events that still run. */
+/* Events into the cells of their rows. */
 #include "base/mem.h"
 #include "lod/internal.h"
 
-static int64_t bin_start(const lod_axis *a, uint64_t bin)
+static inline int64_t larger(int64_t a, int64_t b)
 {
-    return (int64_t)(bin << a->shift);
+    return a > b ? a : b;
 }
 
-/* ------------------------------------------------------------------ closing and lifting */
-
-static lod_cell *open_cell(lod_block *b, unsigned row, unsigned level, uint64_t bin)
+static inline int64_t smaller(int64_t a, int64_t b)
 {
-    lod_cell *c = lod_cell_at(b->axis, &b->rows[row], level);
-    lod_cell_clear(b->axis, c, bin);
-    b->levels[level].open_rows |= (uint64_t)1 << row;
-    return c;
+    return a < b ? a : b;
 }
 
-/* Record a closed cell and add it to its parent; a parent of another bin is older, so it is closed on the way, and so
- * on. */
-static void push_up(lod_block *b, unsigned row, unsigned level, const lod_cell *closed)
+static inline int64_t bin_start(const lod_block *b, uint64_t bin)
 {
-    const lod_axis *a = b->axis;
-    lod_cell_room even; /* the older parent that is closed, and the one that is closed by that */
-    lod_cell_room odd;
-    for (;; level++) {
-        lod_cell_record(b, level, row, closed, closed->bin, 1);
-        if (level + 1 >= a->n_levels) {
-            return;
-        }
-        uint64_t bin = closed->bin >> LOD_FACTOR_BITS;
-        lod_cell *parent = lod_cell_at(a, &b->rows[row], level + 1);
-        if (parent->is_open && parent->bin == bin) {
-            lod_cell_merge(a, parent, closed, 1);
-            return;
-        }
-        lod_cell_room *older = level & 1U ? &odd : &even;
-        bool has_older = parent->is_open;
-        if (has_older) {
-            __builtin_memcpy(older, parent, a->cell_bytes);
-        }
-        parent = open_cell(b, row, level + 1, bin);
-        lod_cell_merge(a, parent, closed, 1);
-        if (!has_older) {
-            return;
-        }
-        closed = &older->cell;
+    return (int64_t)(bin << b->shift);
+}
+
+/* Most rows have one running event at a time, and there may be thousands of rows: grow from one. */
+static void push_active(lod_block *b, unsigned row, const lod_event *e)
+{
+    lod_row *r = &b->rows[row];
+    if (r->n_active == r->cap_active) {
+        r->cap_active = r->cap_active ? r->cap_active * 2 : 1;
+        r->active = mem_realloc_array(r->active, r->cap_active, sizeof *r->active);
+    }
+    r->active[r->n_active++] = *e;
+    b->active_rows |= (uint64_t)1 << row;
+}
+
+static void open_row(lod_block *b, unsigned row, uint64_t bin)
+{
+    lod_row *r = &b->rows[row];
+    r->cell = lod_cell_open(b, row, b->base, bin);
+    r->next_ns = bin_start(b, bin + 1);
+}
+
+/* ------------------------------------------------------------------ tracks: one event after the other */
+
+/* The event covers what follows next_ns, where a bin begins. */
+static void go_on(lod_block *b, unsigned row, const lod_event *e)
+{
+    lod_row *r = &b->rows[row];
+    int64_t to = smaller(e->end_ns, b->end_ns);
+    uint64_t bin = (uint64_t)r->next_ns >> b->shift;
+    uint64_t end = (uint64_t)to >> b->shift;
+    if (end > bin) {
+        lod_cell_room c = {.room = {0}};
+        lod_cell_touch(&c.cell, e);
+        c.cell.class_ns[e->klass] = (int64_t)1 << b->shift;
+        lod_cell_run(b, row, bin, end - bin, &c.cell);
+        r->next_ns = bin_start(b, end);
+    }
+    if (to > r->next_ns) {
+        int64_t from = r->next_ns;
+        open_row(b, row, end);
+        lod_cell_touch(r->cell, e);
+        r->cell->class_ns[e->klass] += to - from;
+    }
+    if (e->end_ns > b->end_ns) {
+        push_active(b, row, e);
     }
 }
 
-void lod_row_close(lod_block *b, unsigned row, unsigned level)
+void lod_track_open(lod_block *b, unsigned row, int64_t t_ns)
 {
-    lod_cell *c = lod_cell_at(b->axis, &b->rows[row], level);
-    if (!c->is_open) {
-        return;
-    }
-    c->is_open = false;
-    b->levels[level].open_rows &= ~((uint64_t)1 << row);
-    push_up(b, row, level, c);
+    lod_cell_close(b, row, b->base);
+    open_row(b, row, (uint64_t)t_ns >> b->shift);
 }
 
-static void give(lod_block *b, unsigned row, unsigned level, uint64_t bin, const lod_cell *c, uint64_t times)
+void lod_track_go_on(lod_block *b, const lod_event *e)
 {
-    lod_cell *into = lod_cell_at(b->axis, &b->rows[row], level);
-    if (into->is_open && into->bin != bin) {
-        lod_row_close(b, row, level);
-    }
-    if (!into->is_open) {
-        into = open_cell(b, row, level, bin);
-    }
-    lod_cell_merge(b->axis, into, c, (int64_t)times);
+    lod_cell_close(b, e->row, b->base);
+    go_on(b, e->row, e);
 }
 
-void lod_row_lift(lod_block *b, unsigned row, unsigned level, uint64_t bin, uint64_t n, lod_cell *c)
+void lod_add_to_tracks(lod_block *b, const lod_event *e, const lod_event *end)
 {
-    const uint64_t factor = 1U << LOD_FACTOR_BITS;
-    for (; level + 1 < b->axis->n_levels; level++) {
-        uint64_t head = (0 - bin) & (factor - 1);
-        head = head < n ? head : n;
-        if (head > 0) {
-            give(b, row, level + 1, bin >> LOD_FACTOR_BITS, c, head);
-            bin += head;
-            n -= head;
-        }
-        uint64_t whole = n >> LOD_FACTOR_BITS;
-        uint64_t tail = n & (factor - 1);
-        bin >>= LOD_FACTOR_BITS;
-        if (whole > 0) {
-            lod_row_close(b, row, level + 1);
-        }
-        if (tail > 0) {
-            give(b, row, level + 1, bin + whole, c, tail);
-        }
-        if (whole == 0) {
-            return;
-        }
-        lod_cell_scale(b->axis, c, (int64_t)factor);
-        lod_cell_record(b, level + 1, row, c, bin, whole);
-        n = whole;
+    for (; e < end; e++) {
+        lod_track_add(b, e);
     }
 }
 
-/* ------------------------------------------------------------------ running events */
+/* ------------------------------------------------------------------ ranks: events overlap */
+
+static inline void add_to_rank(lod_cell *c, unsigned sub, const lod_event *e, int64_t from_ns, int64_t to_ns)
+{
+    lod_cell_touch(c, e);
+    c->subs |= (uint8_t)(1U << sub);
+    c->busy_ns[sub] += larger(to_ns - larger(e->busy_from_ns, from_ns), 0);
+    c->class_ns[e->klass] += larger(to_ns - larger(e->class_from_ns, from_ns), 0);
+}
 
 static void drop_ended(lod_block *b, unsigned row, int64_t now_ns)
 {
     lod_row *r = &b->rows[row];
-    size_t kept = 0;
-    for (size_t i = 0; i < r->n_active; i++) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < r->n_active; i++) {
         if (r->active[i].end_ns > now_ns) {
             r->active[kept++] = r->active[i];
         }
@@ -118,162 +107,103 @@ static void drop_ended(lod_block *b, unsigned row, int64_t now_ns)
     }
 }
 
-int64_t lod_row_change_ns(const lod_axis *a, const lod_row *row, uint64_t bin)
+/* First time after `from_ns` at which the set of running events changes, or where one of them begins to count. */
+static int64_t change_ns(const lod_row *row, int64_t from_ns)
 {
-    int64_t from = bin_start(a, bin);
     int64_t first = INT64_MAX;
-    for (size_t i = 0; i < row->n_active; i++) {
-        const lod_active *e = &row->active[i];
-        first = e->end_ns < first ? e->end_ns : first;
-        first = e->busy_from_ns > from && e->busy_from_ns < first ? e->busy_from_ns : first;
-        first = e->class_from_ns > from && e->class_from_ns < first ? e->class_from_ns : first;
+    for (uint32_t i = 0; i < row->n_active; i++) {
+        const lod_event *e = &row->active[i];
+        first = smaller(e->end_ns, first);
+        first = e->busy_from_ns > from_ns ? smaller(e->busy_from_ns, first) : first;
+        first = e->class_from_ns > from_ns ? smaller(e->class_from_ns, first) : first;
     }
     return first;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+/* What the running events add to the cell that begins at from_ns. */
+static void add_running(const lod_block *b, const lod_row *r, int64_t from_ns, lod_cell *c)
 {
-    return a > b ? a : b;
-}
-
-static inline void add_to_cell(lod_cell *c, unsigned klass, unsigned sub, int64_t busy_ns, int64_t class_ns)
-{
-    int64_t before = c->mask >> klass & 1 ? c->class_ns[klass] : 0;
-    c->mask |= (uint16_t)(1U << klass);
-    c->subs |= (uint8_t)(1U << sub);
-    c->busy_ns[sub] += larger(busy_ns, 0);
-    c->class_ns[klass] = before + larger(class_ns, 0);
-}
-
-/* What an event adds to the cell from `lo_ns` to `hi_ns`. */
-static void add_running(lod_cell *c, const lod_active *e, int64_t lo_ns, int64_t hi_ns)
-{
-    int64_t end = e->end_ns < hi_ns ? e->end_ns : hi_ns;
-    add_to_cell(c, e->klass, e->sub, end - larger(e->busy_from_ns, lo_ns), end - larger(e->class_from_ns, lo_ns));
-    c->severity = c->severity > e->severity ? c->severity : e->severity;
-    c->longest_ns = larger(c->longest_ns, e->dur_ns);
-}
-
-void lod_row_uniform(lod_block *b, unsigned row, uint64_t bin, lod_cell *c)
-{
-    const lod_row *r = &b->rows[row];
-    lod_cell_clear(b->axis, c, bin);
-    for (size_t i = 0; i < r->n_active; i++) {
-        add_running(c, &r->active[i], bin_start(b->axis, bin), bin_start(b->axis, bin + 1));
+    int64_t end_ns = from_ns + ((int64_t)1 << b->shift);
+    for (uint32_t i = 0; i < r->n_active; i++) {
+        const lod_event *e = &r->active[i];
+        unsigned sub = b->axis->r == R_EIGHT ? e->row % LOD_SUBS : 0;
+        add_to_rank(c, sub, e, from_ns, smaller(e->end_ns, end_ns));
     }
 }
 
-static void open_with_running(lod_block *b, unsigned row, uint64_t bin)
+/* Close everything before `to_ns`, where a bin begins. */
+static void advance(lod_block *b, unsigned row, int64_t to_ns)
 {
     lod_row *r = &b->rows[row];
-    lod_cell *c = open_cell(b, row, 0, bin);
-    int64_t end_ns = bin_start(b->axis, bin + 1);
-    for (size_t i = 0; i < r->n_active; i++) {
-        add_running(c, &r->active[i], bin_start(b->axis, bin), end_ns);
-    }
-    drop_ended(b, row, end_ns);
-}
-
-static void add_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n)
-{
-    lod_cell_room c;
-    lod_row_uniform(b, row, bin, &c.cell);
-    lod_cell_record(b, 0, row, &c.cell, bin, n);
-    lod_row_lift(b, row, 0, bin, n, &c.cell);
-}
-
-/* Everything before `bin` is closed after it. `bin` lies in the block's current column, or is its end. */
-void lod_row_advance(lod_block *b, unsigned row, uint64_t bin)
-{
-    const lod_axis *a = b->axis;
-    lod_row *r = &b->rows[row];
-    const lod_cell *c = lod_cell_at(a, r, 0);
-    while (r->bin < bin) {
-        if (c->is_open) {
-            lod_row_close(b, row, 0);
-            r->bin++;
-            continue;
+    lod_cell_close(b, row, b->base);
+    while (r->n_active > 0) {
+        drop_ended(b, row, r->next_ns);
+        if (r->n_active == 0 || r->next_ns >= to_ns) {
+            break;
         }
-        drop_ended(b, row, bin_start(a, r->bin));
-        if (r->n_active == 0) {
-            r->bin = bin;
-            return;
-        }
-        uint64_t change = (uint64_t)lod_row_change_ns(a, r, r->bin) >> a->shift;
-        if (change > r->bin) {
-            uint64_t to = change < bin ? change : bin;
-            add_run(b, row, r->bin, to - r->bin);
-            r->bin = to;
+        uint64_t bin = (uint64_t)r->next_ns >> b->shift;
+        uint64_t change = (uint64_t)change_ns(r, r->next_ns) >> b->shift;
+        if (change > bin) {
+            uint64_t end = (uint64_t)to_ns >> b->shift;
+            end = change < end ? change : end;
+            lod_cell_room c = {.room = {0}};
+            add_running(b, r, r->next_ns, &c.cell);
+            lod_cell_run(b, row, bin, end - bin, &c.cell);
+            r->next_ns = bin_start(b, end);
         } else {
-            open_with_running(b, row, r->bin);
+            open_row(b, row, bin);
+            add_running(b, r, bin_start(b, bin), r->cell);
+            lod_cell_close(b, row, b->base);
         }
     }
+    r->next_ns = to_ns;
 }
 
-/* Most rows have one running event at a time, and there may be thousands of rows: grow from one. */
-static void push_active(lod_row *r, const lod_active *e)
-{
-    if (r->n_active == r->cap_active) {
-        r->cap_active = r->cap_active ? r->cap_active * 2 : 1;
-        r->active = mem_realloc_array(r->active, r->cap_active, sizeof *r->active);
-    }
-    r->active[r->n_active++] = *e;
-}
-
-/* The cell of `bin`, which is the open one or comes after it. */
-static void open_at(lod_block *b, unsigned row, uint64_t bin)
-{
-    lod_row_advance(b, row, bin);
-    if (!lod_cell_at(b->axis, &b->rows[row], 0)->is_open) {
-        drop_ended(b, row, bin_start(b->axis, bin));
-        open_with_running(b, row, bin);
-    }
-}
-
-/* Where the event begins to add to the unions, which reach to its end then. */
-static inline void join_unions(int64_t *unions, const lod_event *e, int64_t *busy_from, int64_t *class_from)
-{
-    int64_t *until = unions + (size_t)e->sub * (1 + CLASS_COUNT);
-    int64_t *class_until = until + 1 + e->klass;
-    *busy_from = larger(e->start_ns, *until);
-    *class_from = larger(e->start_ns, *class_until);
-    *until = larger(e->end_ns, *until);
-    *class_until = larger(e->end_ns, *class_until);
-}
-
-/* Most events begin and end in the open cell: that is all that happens to them here. */
-void lod_row_add(lod_block *b, unsigned row, lod_slice *s, int64_t end_ns)
+static inline void add_to_row(lod_block *b, unsigned row, unsigned sub, const lod_event *e)
 {
     lod_row *r = &b->rows[row];
-    lod_cell *c = lod_cell_at(b->axis, r, 0);
-    int64_t *unions = r->until_ns; /* on a track nothing overlaps */
-    const unsigned shift = b->axis->shift;
-    const lod_event *end = s->end;
-    const lod_event *e = s->at;
-    int64_t cell_end_ns = 0; /* no cell yet */
-    for (; e < end && e->start_ns < end_ns; e++) {
-        if (e->start_ns >= cell_end_ns) {
-            uint64_t bin = (uint64_t)e->start_ns >> shift;
-            if (bin != r->bin || !c->is_open) {
-                open_at(b, row, bin);
-            }
-            cell_end_ns = (int64_t)((bin + 1) << shift);
-        }
-        int64_t busy_from = e->start_ns;
-        int64_t class_from = e->start_ns;
-        if (unions) {
-            join_unions(unions, e, &busy_from, &class_from);
-        }
-        int64_t to = e->end_ns < cell_end_ns ? e->end_ns : cell_end_ns;
-        add_to_cell(c, e->klass, e->sub, to - busy_from, to - class_from);
-        c->severity = c->severity > e->severity ? c->severity : e->severity;
-        c->longest_ns = larger(c->longest_ns, e->dur_ns);
-        c->count++;
-        if (e->end_ns > cell_end_ns) {
-            lod_active runs = {e->end_ns, busy_from, class_from, e->dur_ns, e->klass, e->sub, e->severity};
-            push_active(r, &runs);
-            b->active_rows |= (uint64_t)1 << row;
-        }
+    if (e->start_ns >= r->next_ns) {
+        uint64_t bin = (uint64_t)e->start_ns >> b->shift;
+        advance(b, row, bin_start(b, bin));
+        open_row(b, row, bin);
+        add_running(b, r, bin_start(b, bin), r->cell);
     }
-    s->at = e;
+    add_to_rank(r->cell, sub, e, e->start_ns, smaller(e->end_ns, r->next_ns));
+    r->cell->count++;
+    if (e->end_ns > r->next_ns) {
+        push_active(b, row, e);
+    }
+}
+
+void lod_add_to_ranks(lod_block *const blocks[2], const lod_event *e, const lod_event *end)
+{
+    for (; e < end; e++) {
+        add_to_row(blocks[0], e->row, 0, e);
+        add_to_row(blocks[1], e->row / LOD_SUBS, e->row % LOD_SUBS, e);
+    }
+}
+
+/* ------------------------------------------------------------------ segments */
+
+void lod_rows_resume(lod_block *b)
+{
+    uint64_t rows = b->active_rows;
+    if (b->axis->r != R_TRACK) {
+        return; /* they go on with the next event, or at the end */
+    }
+    b->active_rows = 0;
+    for (; rows != 0; rows &= rows - 1) {
+        unsigned row = (unsigned)__builtin_ctzll(rows);
+        lod_event e = b->rows[row].active[0];
+        b->rows[row].n_active = 0;
+        go_on(b, row, &e);
+    }
+}
+
+void lod_rows_pause(lod_block *b)
+{
+    uint64_t rows = b->levels[b->base].open_rows | b->active_rows;
+    for (; b->axis->r != R_TRACK && rows != 0; rows &= rows - 1) {
+        advance(b, (unsigned)__builtin_ctzll(rows), b->end_ns);
+    }
 }

@@ -40,7 +40,9 @@ typedef struct setup {
     int64_t bin0, unit, gap;
     unsigned long_every;
     bool stores_all;
-    int64_t cut; /* of the duration: the last events reach beyond it */
+    int64_t cut;         /* of the duration: the last events reach beyond it */
+    uint32_t lull_every; /* events of a track between two pauses; 0: none */
+    int64_t lull;
 } setup;
 
 typedef struct world {
@@ -87,6 +89,7 @@ static void make_events(world *w)
             e.in = (pyramid_event){e.start, e.dur, e.track, (int16_t)e.rank, e.klass, e.severity};
             VEC_PUSH(w->events, w->n, w->cap, e);
             now = e.start + e.dur + (prng_below(&g, 3) == 0 ? 0 : (int64_t)prng_below(&g, (uint64_t)w->s.gap + 1));
+            now += w->s.lull_every && i % w->s.lull_every == w->s.lull_every - 1 ? w->s.lull : 0;
             w->duration = e.start + e.dur > w->duration ? e.start + e.dur : w->duration;
         }
     }
@@ -266,6 +269,20 @@ static const stored *find(const world *w, const tile_key *k)
     return hit;
 }
 
+/* Events that begin in the tile. */
+static uint64_t count_in_tile(const world *w, const tile_key *k)
+{
+    int64_t span = lod_bin_ns(w->bin0[k->r], k->level) * TILE_BINS[k->r];
+    uint64_t n = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        const ev *e = &w->events[i];
+        int64_t start = e->start < w->duration ? e->start : w->duration;
+        bool counts = k->r == R_TRACK || e->rank >= 0;
+        n += counts && row_of(k->r, e) / TILE_ROWS[k->r] == k->row_block && (uint64_t)(start / span) == k->col;
+    }
+    return n;
+}
+
 static bool row_is_empty(const cell *cells, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -300,9 +317,11 @@ static void check_tile(const world *w, const tile_key *k, uint32_t n_rows)
             }
         }
     }
-    if (t && !t->cells) {
-        assert_true(k->level + 1U < w->n_levels[k->r]);
-        assert_false(w->s.stores_all);
+    if (t) {
+        uint64_t n = count_in_tile(w, k);
+        bool is_worth_it = n >= TILE_CELLS / 4 || k->level + 1U == w->n_levels[k->r] || w->s.stores_all;
+        assert_int_equal(t->cells != NULL, is_worth_it);
+        assert_true(!t->cells || t->n_events == n);
     }
     free(cells);
 }
@@ -441,6 +460,67 @@ static void test_left_out(void **state)
                        .long_every = 200});
 }
 
+/* Level 0 is stored in one stretch, a higher level in the next one, and events run from one into the other. */
+static void test_stretches(void **state)
+{
+    (void)state;
+    const setup s = {.seed = 10,
+                     .n_tracks = 70,
+                     .n_ranks = 9,
+                     .n_events = 420,
+                     .bin0 = 256,
+                     .unit = 300,
+                     .gap = 200,
+                     .long_every = 400,
+                     .lull_every = 140,
+                     .lull = 300000};
+    world w = {.s = s};
+    make_events(&w);
+    build(&w);
+    check_world(&w);
+    unsigned n_stored = 0;
+    unsigned n_left_out = 0;
+    for (size_t i = 0; i < w.n_tiles; i++) {
+        bool is_low = w.tiles[i].key.r == R_TRACK && w.tiles[i].key.level == 0 && w.tiles[i].key.row_block == 0;
+        n_stored += is_low && w.tiles[i].cells;
+        n_left_out += is_low && !w.tiles[i].cells;
+        free(w.tiles[i].cells);
+    }
+    assert_true(n_stored >= 2 && n_left_out >= 2);
+    free(w.tiles);
+    free(w.events);
+}
+
+/* Where the whole group has very many events, tiles with few of them are stored as well. */
+static void test_dense_group(void **state)
+{
+    enum { TRACKS = 64, EVENTS = 4500, BIN = 1 << 20, COLUMN = BIN * 256 };
+    (void)state;
+    world w = {.duration = 3 * (int64_t)COLUMN};
+    pyramid *p = NULL;
+    pyramid_params params = {
+        .group = 7, .duration_ns = w.duration, .bin0_ns = {BIN, BIN, BIN / 8}, .emit = take, .ctx = &w};
+    assert_int_equal(pyramid_create(&p, &params), MAREY_OK);
+    pyramid_event few = {0, COLUMN + BIN, TRACKS, -1, CLASS_COPY, 0};
+    assert_int_equal(pyramid_add(p, &few, 1, sizeof few), MAREY_OK);
+    for (int64_t i = 0; i < EVENTS; i++) {
+        for (uint32_t t = 0; t < TRACKS; t++) {
+            pyramid_event e = {i * 1000, 1, t, -1, CLASS_COPY, 0};
+            assert_int_equal(pyramid_add(p, &e, 1, sizeof e), MAREY_OK);
+        }
+    }
+    assert_int_equal(pyramid_finish(p, w.n_levels), MAREY_OK);
+    pyramid_destroy(&p);
+    const stored *first = find(&w, &(tile_key){R_TRACK, 0, 7, 1, 0});
+    const stored *second = find(&w, &(tile_key){R_TRACK, 0, 7, 1, 1});
+    assert_true(first && first->cells && first->n_events == 1);
+    assert_true(second && !second->cells);
+    for (size_t i = 0; i < w.n_tiles; i++) {
+        free(w.tiles[i].cells);
+    }
+    free(w.tiles);
+}
+
 static void test_beyond_the_end(void **state)
 {
     (void)state;
@@ -473,7 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense),         cmocka_unit_test(test_fine_bins), cmocka_unit_test(test_coarse_bins),
         cmocka_unit_test(test_long_events),   cmocka_unit_test(test_left_out),  cmocka_unit_test(test_beyond_the_end),
-        cmocka_unit_test(test_without_ranks),
+        cmocka_unit_test(test_without_ranks), cmocka_unit_test(test_stretches), cmocka_unit_test(test_dense_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
