@@ -56,8 +56,9 @@ static void print_events(const convert_summary *s, const char *out, const char *
     double seconds = s->seconds > 1e-3 ? s->seconds : 1e-3;
     count_format(s->n_events, events, sizeof events);
     count_format_short((uint64_t)((double)s->n_events / seconds), rate, sizeof rate);
-    (void)fprintf(stderr, "%s: %s events of %llu %s from %llu %s (%s) in %s, %s/s; %s\n", out, events,
-                  (unsigned long long)s->n_ranks, s->n_ranks == 1 ? "rank" : "ranks", (unsigned long long)s->n_inputs,
+    (void)fprintf(stderr, "%s: %s %s of %llu %s from %llu %s (%s) in %s, %s/s; %s\n", out, events,
+                  s->n_events == 1 ? "event" : "events", (unsigned long long)s->n_ranks,
+                  s->n_ranks == 1 ? "rank" : "ranks", (unsigned long long)s->n_inputs,
                   s->n_inputs == 1 ? "file" : "files", in, took, rate, size);
 }
 
@@ -77,7 +78,8 @@ static void print_summary(const convert_summary *s, const char *out)
     }
     if (s->n_losses > 0) {
         count_format(s->n_losses, events, sizeof events);
-        (void)fprintf(stderr, "%s records were dropped or repaired: `marey info %s` tells which\n", events, out);
+        (void)fprintf(stderr, "%s %s dropped or repaired: `marey info %s` tells which\n", events,
+                      s->n_losses == 1 ? "record was" : "records were", out);
     }
 }
 

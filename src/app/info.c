@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { OPEN_RANKS = 4, SHOWN_RANKS = 32, SHOWN_LANES = 16, SHOWN_INPUTS = 8, NAME_COLUMNS = 34 };
+enum { OPEN_RANKS = 4, SHOWN_RANKS = 32, SHOWN_LANES = 16, SHOWN_INPUTS = 8, SHOWN_DETAILS = 12, NAME_COLUMNS = 34 };
 
 static int compare_numbers(const void *pa, const void *pb)
 {
@@ -236,11 +236,44 @@ static void print_inputs(const trace_model *m)
         char events[48];
         bytes_format(m->inputs[i].bytes, bytes, sizeof bytes);
         count_format(m->inputs[i].n_events, events, sizeof events);
-        (void)printf("    %s (%s, %s, %s events)\n", m->inputs[i].path, m->inputs[i].format, bytes, events);
+        (void)printf("    %s (%s, %s, %s %s)\n", m->inputs[i].path, m->inputs[i].format, bytes, events,
+                     m->inputs[i].n_events == 1 ? "event" : "events");
     }
     if (m->n_inputs > SHOWN_INPUTS) {
         (void)printf("    and %zu more\n", m->n_inputs - SHOWN_INPUTS);
     }
+}
+
+/* " (N 2, O 7)": what the losses of one kind were, each with its number where there are several. */
+static void print_details(const trace_model *m, marey_loss code)
+{
+    const char *details[SHOWN_DETAILS];
+    uint64_t counts[SHOWN_DETAILS] = {0};
+    size_t n = 0;
+    bool more = false;
+    for (size_t i = 0; i < m->n_losses; i++) {
+        const trace_loss *l = &m->losses[i];
+        if (l->code != code || !l->detail || !*l->detail) {
+            continue;
+        }
+        size_t k = 0;
+        while (k < n && strcmp(details[k], l->detail) != 0) {
+            k++;
+        }
+        if (k == SHOWN_DETAILS) {
+            more = true;
+            continue;
+        }
+        n += k == n;
+        details[k] = l->detail;
+        counts[k] += l->count;
+    }
+    for (size_t k = 0; k < n; k++) {
+        char count[48];
+        count_format(counts[k], count, sizeof count);
+        (void)printf("%s%s%s%s", k ? ", " : " (", details[k], n > 1 ? " " : "", n > 1 ? count : "");
+    }
+    (void)printf("%s", more ? ", ...)" : n ? ")" : "");
 }
 
 /* One line per kind of loss, over all files; the first file and place that has one. */
@@ -249,10 +282,13 @@ static void print_loss(const trace_model *m, marey_loss code)
     uint64_t n = 0;
     const trace_loss *first = NULL;
     for (size_t i = 0; i < m->n_losses; i++) {
-        if (m->losses[i].code == code) {
-            n += m->losses[i].count;
-            first = first ? first : &m->losses[i];
+        const trace_loss *l = &m->losses[i];
+        if (l->code != code) {
+            continue;
         }
+        n += l->count;
+        bool earlier = first && l->input == first->input && l->first_offset < first->first_offset;
+        first = !first || earlier ? l : first;
     }
     if (!first) {
         return;
@@ -260,9 +296,7 @@ static void print_loss(const trace_model *m, marey_loss code)
     char count[48];
     count_format(n, count, sizeof count);
     (void)printf("    %10s  %s: %s", count, marey_loss_code(code), marey_loss_text(code));
-    if (first->detail && *first->detail) {
-        (void)printf(" (%s)", first->detail);
-    }
+    print_details(m, code);
     if (first->input != NO_ID && (m->n_inputs > 1 || first->first_offset != DIAG_NO_OFFSET)) {
         (void)printf("\n%16sfirst in %s", "", m->inputs[first->input].path);
         if (first->first_offset != DIAG_NO_OFFSET) {

@@ -185,7 +185,8 @@ static void add_sources(input_list *l, const file_set *f, diag *d)
         if (take_graph(l, &runs[i], named, d)) {
             continue;
         }
-        if (named || runs[i].format != RUN_FORMAT_TRACE || reader_sniff_file(runs[i].label) > 0) {
+        if (named || runs[i].format != RUN_FORMAT_TRACE || reader_sniff_file(runs[i].label) > 0 ||
+            reader_is_broken_file(runs[i].label)) {
             if (runs[i].format == RUN_FORMAT_TRACE) {
                 add_trace(l, &runs[i], !named);
             } else {

@@ -28,7 +28,7 @@ static size_t raw_read(source *s, uint8_t *dst, size_t cap)
     if (r->member) {
         zip_int64_t got = zip_fread(r->member, dst, cap);
         if (got < 0) {
-            source_lose(s, MAREY_LOSS_DAMAGED, NULL);
+            source_lose(s, MAREY_LOSS_DAMAGED, "compressed data");
         }
         return got > 0 ? (size_t)got : 0;
     }

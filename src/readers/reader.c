@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "parse/ahead.h"
 #include "parse/jstream.h"
 #include "parse/source.h"
@@ -18,6 +19,7 @@ typedef enum head_kind { HEAD_EMPTY, HEAD_JSON, HEAD_PAGE, HEAD_TEXT, HEAD_OTHER
 typedef struct head {
     head_kind kind;
     const char *what; /* for HEAD_OTHER: "is ..." */
+    bool is_cut;      /* JSON, all of it seen, that ends before its last bracket does */
 } head;
 
 static const struct {
@@ -45,11 +47,20 @@ static bool has(const char *s, size_t n, const char *what)
     return memmem(s, n, what, strlen(what)) != NULL;
 }
 
+/* Text that ends before its last bracket does. */
+static bool is_cut_json(const char *s, size_t n)
+{
+    while (n > 0 && jis_blank(s[n - 1])) {
+        n--;
+    }
+    return n > 0 && s[n - 1] != ']' && s[n - 1] != '}';
+}
+
 static head judge(const char *s, size_t n)
 {
     for (size_t i = 0; i < sizeof other_formats / sizeof *other_formats; i++) {
         if (n >= other_formats[i].n && memcmp(s, other_formats[i].magic, other_formats[i].n) == 0) {
-            return (head){HEAD_OTHER, other_formats[i].what};
+            return (head){.kind = HEAD_OTHER, .what = other_formats[i].what};
         }
     }
     size_t i = n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
@@ -57,17 +68,17 @@ static head judge(const char *s, size_t n)
         i++;
     }
     if (i == n) {
-        return (head){n < HEAD_BYTES ? HEAD_EMPTY : HEAD_TEXT, "holds nothing but blanks"};
+        return (head){.kind = n < HEAD_BYTES ? HEAD_EMPTY : HEAD_TEXT};
     }
     if (s[i] == '{' || s[i] == '[') {
-        return (head){HEAD_JSON, NULL};
+        return (head){.kind = HEAD_JSON, .is_cut = n < HEAD_BYTES && is_cut_json(s, n)};
     }
     if (s[i] == '<') {
-        return (head){HEAD_PAGE, NULL};
+        return (head){.kind = HEAD_PAGE};
     }
     bool binary = memchr(s, 0, n < 4096 ? n : 4096) != NULL;
-    return binary && !has(s, n, "\"ph\"") ? (head){HEAD_OTHER, "is a binary file, not a JSON trace"}
-                                          : (head){HEAD_TEXT, NULL};
+    return binary && !has(s, n, "\"ph\"") ? (head){.kind = HEAD_OTHER, .what = "is a binary file, not a JSON trace"}
+                                          : (head){.kind = HEAD_TEXT};
 }
 
 /* ---- one pass over one stream ---- */
@@ -327,28 +338,91 @@ static const char *name_what_it_is(const chrome_reader *c, head_kind kind)
     return "is JSON that is neither a trace nor a graph that marey knows";
 }
 
+/* What was counted most in this input, of what takes a record away. */
+static const diag_loss *greatest_loss(const trace_builder *b)
+{
+    const diag_loss *most = NULL;
+    for (size_t i = 0; b->diag && i < b->diag->n_losses; i++) {
+        const diag_loss *l = &b->diag->losses[i];
+        bool counts = l->loss == MAREY_LOSS_MISSING_TIME || l->loss == MAREY_LOSS_TIME_OVERFLOW ||
+                      l->loss == MAREY_LOSS_UNMATCHED_END || l->loss == MAREY_LOSS_UNKNOWN_PHASE ||
+                      l->loss == MAREY_LOSS_ASYNC_UNMATCHED || l->loss == MAREY_LOSS_EVENT_TOO_LARGE ||
+                      l->loss == MAREY_LOSS_BAD_NUMBER || l->loss == MAREY_LOSS_TRUNCATED;
+        if (counts && l->file == b->file && (!most || l->count > most->count)) {
+            most = l;
+        }
+    }
+    return most;
+}
+
+/* A trace that leaves nothing to show: why, where that is known. */
+static marey_status refuse_without_events(const input *in, const trace_builder *b)
+{
+    const diag_loss *why = greatest_loss(b);
+    if (!why) {
+        return diag_error(b->diag, MAREY_FORMAT, in->path, DIAG_NO_OFFSET, "is a trace without events");
+    }
+    char count[48];
+    char detail[64] = "";
+    count_format(why->count, count, sizeof count);
+    if (why->detail) {
+        (void)snprintf(detail, sizeof detail, " \"%s\"", why->detail);
+    }
+    return diag_error(b->diag, MAREY_FORMAT, in->path, why->first_offset,
+                      "is a trace without events that can be shown: %s x %s%s (%s)", count, marey_loss_code(why->loss),
+                      detail, marey_loss_text(why->loss));
+}
+
+/* Nothing came out of the input: because there is nothing, or because it could not be unpacked? */
+static const char *name_emptiness(const trace_builder *b)
+{
+    for (size_t i = 0; b->diag && i < b->diag->n_losses; i++) {
+        const diag_loss *l = &b->diag->losses[i];
+        if (l->file == b->file && l->loss == MAREY_LOSS_TRUNCATED) {
+            return "is cut: it ends inside the head of its compressed data";
+        }
+        if (l->file == b->file && l->loss == MAREY_LOSS_DAMAGED) {
+            return "is damaged: nothing of its compressed data can be unpacked";
+        }
+    }
+    return "is empty";
+}
+
+/* An empty, cut or damaged file may have been a trace: what was in it is lost. */
+static marey_status refuse_broken(const input *in, const trace_builder *b, const char *what)
+{
+    diag_lose(b->diag, MAREY_LOSS_NO_EVENTS, b->file, 0, 1, NULL);
+    return diag_error(b->diag, MAREY_FORMAT, in->path, DIAG_NO_OFFSET, "%s", what);
+}
+
 static marey_status judge_result(const input *in, const chrome_reader *c, head first)
 {
     const trace_builder *b = c->b;
     if (found_something(b)) {
         return MAREY_OK;
     }
-    if (first.kind == HEAD_OTHER || first.kind == HEAD_EMPTY) {
-        return refuse(in, b, first.kind == HEAD_EMPTY ? "is empty" : first.what);
+    if (first.kind == HEAD_EMPTY) {
+        return refuse_broken(in, b, name_emptiness(b));
+    }
+    if (first.kind == HEAD_OTHER) {
+        return refuse(in, b, first.what);
     }
     bool list = c->walk.saw & JWALK_SAW_TRACE_EVENTS || (c->walk.saw & JWALK_SAW_EVENT_ARRAY && c->walk.n_events > 0);
+    if (!list && first.is_cut) {
+        return refuse_broken(in, b, "is JSON that is cut before its first event");
+    }
     if (!list && c->n_processes == 0 && b->n_threads == 0) {
         return refuse(in, b, name_what_it_is(c, first.kind));
     }
     diag_lose(b->diag, MAREY_LOSS_NO_EVENTS, b->file, 0, 1, NULL);
-    return diag_error(b->diag, MAREY_FORMAT, in->path, DIAG_NO_OFFSET, "is a trace without events");
+    return refuse_without_events(in, b);
 }
 
 /* All members of the source, one after another. *first: of the member that matters for a refusal. */
 static marey_status read_members(const input *in, pass *p, head *first)
 {
     bool more = true;
-    *first = (head){HEAD_EMPTY, NULL};
+    *first = (head){.kind = HEAD_EMPTY};
     while (more) {
         read_head(p);
         head h = judge(p->head, p->n_head);
@@ -400,6 +474,7 @@ static marey_status read_input(input *in, trace_builder *b, const reader_progres
         if (status == MAREY_OK) {
             (void)report(&p);
             status = chrome_finish(c);
+            take_losses(&p);
         }
         status = status == MAREY_OK ? judge_result(in, c, first) : status;
     } else if (b->diag) {
@@ -455,6 +530,46 @@ static int sniff_source(source *s)
     return answer;
 }
 
+/* Is it called like a trace? */
+static bool has_trace_name(const char *path)
+{
+    static const char *const parts[] = {".json", ".trace"};
+    const char *base = path_base(path);
+    bool yes = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        yes |= strcasestr(base, parts[i]) != NULL;
+    }
+    return yes;
+}
+
+/* Called like a trace, but empty, cut right at the beginning, or damaged so that it can't be unpacked. */
+static bool is_broken(source *s, const char *name, diag *told)
+{
+    pass p = {.source = s, .head = mem_alloc(HEAD_BYTES)};
+    size_t before = told->n_losses;
+    read_head(&p);
+    head h = judge(p.head, p.n_head);
+    bool yes = has_trace_name(name) && (h.kind == HEAD_EMPTY || h.is_cut || told->n_losses > before);
+    free(p.head);
+    return yes;
+}
+
+bool reader_is_broken_file(const char *path)
+{
+    source *s = NULL;
+    diag told;
+    diag_init(&told);
+    source_options options = {.diag = &told};
+    bool failed = source_open(path, &options, &s) != MAREY_OK;
+    bool yes = failed ? has_trace_name(path) : is_broken(s, path, &told);
+    while (!failed && !yes && source_next_member(s)) {
+        yes = is_broken(s, source_current_member(s), &told);
+    }
+    source_close(&s);
+    diag_deinit(&told);
+    return yes;
+}
+
 int reader_sniff_file(const char *path)
 {
     source *s = NULL;
@@ -479,12 +594,12 @@ marey_status reader_list_inputs(const char *path, arena *names, char ***paths, s
     if (source_open(path, &quiet, &s) == MAREY_OK && source_n_members(s) > 1) {
         bool more = true;
         while (more) {
-            if (sniff_source(s) > 0) {
-                strbuf b = {0};
-                strbuf_printf(&b, "%s!/%s", path, source_current_member(s));
+            strbuf b = {0};
+            strbuf_printf(&b, "%s!/%s", path, source_current_member(s));
+            if (sniff_source(s) > 0 || reader_is_broken_file(b.s)) {
                 VEC_PUSH(*paths, *n, *cap, arena_strndup(names, b.s, b.n));
-                strbuf_deinit(&b);
             }
+            strbuf_deinit(&b);
             more = source_next_member(s);
         }
     }

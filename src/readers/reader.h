@@ -55,4 +55,10 @@ marey_status reader_list_inputs(const char *path, arena *names, char ***paths, s
 /** Would reader_read_file() take this file, judged by name and first bytes? For folders: 0 no, 1 maybe, 2 surely. */
 int reader_sniff_file(const char *path);
 
+/**
+ * Is this a trace by its name, but empty, cut right at its beginning, or not to be unpacked? In a folder and in an
+ * archive such a file is named as lost, where others that are no trace are passed over.
+ */
+bool reader_is_broken_file(const char *path);
+
 #endif

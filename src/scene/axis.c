@@ -137,10 +137,12 @@ static void draw_ticks(scene *s, const tick_plan *p, rect tag, rect heading)
     double last = floor((s->v.t1_ns - s->origin_ns) / p->minor_ns);
     int64_t per_step = (int64_t)round(p->step_ns / p->minor_ns);
     float right = -1e9F;
-    if (last - first > 4096) {
+    if (!(last - first <= 4096)) {
         return;
     }
-    for (double k = first; k <= last; k++) {
+    int n = (int)(last - first) + 1;
+    for (int i = 0; i < n; i++) { /* centuries from the origin, adding one to `first` may not change it */
+        double k = first + i;
         double t = k * p->minor_ns;
         float x = snap(x_of(s, s->origin_ns + t));
         bool major = (int64_t)fmod(k, (double)per_step) == 0;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const double MIN_SPAN_NS = 20;
-static const double MARGIN = 0.05; /* of the run, on either side */
+static const double MIN_SPAN = 0x1p-43; /* of the run: over two days a view has at least some 600 distinct times */
+static const double MARGIN = 0.05;      /* of the run, on either side */
 
 void view_init(view *v, int64_t duration_ns)
 {
@@ -67,15 +68,16 @@ void view_clamp(view *v, int64_t duration_ns)
     double run = fmax((double)duration_ns, MIN_SPAN_NS);
     double lowest = -MARGIN * run;
     double highest = run + MARGIN * run;
+    double least = fmax(MIN_SPAN_NS, MIN_SPAN * run);
     double span = v->t1_ns - v->t0_ns;
     if (!isfinite(v->t0_ns) || !isfinite(v->t1_ns)) {
         v->t0_ns = 0;
         v->t1_ns = run;
         return;
     }
-    if (!(span >= MIN_SPAN_NS) || span > highest - lowest) {
+    if (!(span >= least) || span > highest - lowest) {
         double middle = v->t0_ns + 0.5 * span;
-        span = fmin(fmax(span, MIN_SPAN_NS), highest - lowest);
+        span = fmin(fmax(span, least), highest - lowest);
         v->t0_ns = middle - 0.5 * span;
         v->t1_ns = v->t0_ns + span;
     }

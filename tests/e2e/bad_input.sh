@@ -93,6 +93,36 @@ refused "a folder without traces"
 convert "$work/missing.json"
 refused "a file that is not there"
 
+# A rank whose file is empty, cut or damaged is named and counted, in a folder and in an archive; other files are not.
+$python - "$work/ranks" "$work/ranks.zip" "$work/inputs/chinese.json" <<'EOF'
+import gzip
+import os
+import sys
+import zipfile
+folder, archive, good = sys.argv[1:]
+os.mkdir(folder)
+text = open(good, 'rb').read()
+packed = gzip.compress(text, mtime=0)
+damaged = packed[:12] + b'\xff' * 30 + packed[42:]
+files = {'rank0.json': text, 'rank1.json': b'', 'rank2.json.gz': damaged, 'rank3.json.gz': packed[:7],
+         'rank4.json': b'{"schemaVersion": 1, "tr', 'package.json': b'{"name": "x"}', 'notes.txt': b''}
+for name, data in files.items():
+    open(os.path.join(folder, name), 'wb').write(data)
+with zipfile.ZipFile(archive, 'w', zipfile.ZIP_DEFLATED) as z:
+    for name in ('a/rank0.json', 'a/rank1.json'):
+        z.writestr(name, text)
+data = bytearray(open(archive, 'rb').read())
+data[60] ^= 0xff
+open(archive, 'wb').write(data)
+EOF
+for case in "ranks 4" "ranks.zip 1"; do
+    convert "$work/${case% *}"
+    converted "${case% *}" unreadable
+    "$marey" convert "$work/${case% *}" -o "$work/again.h5" 2>"$work/err"
+    named=$(grep -c "passed over" "$work/err")
+    [ "$named" = "${case#* }" ] || fail "${case% *}: $named files are named as passed over, not ${case#* }"
+done
+
 # Files of marey's own, damaged: read or refused, never worse, and in words of its own.
 "$marey" synth "$work/good.h5" --preset resnet50 --ranks 2 --steps 2 --quiet || fail "synth writes a good file"
 size=$(wc -c <"$work/good.h5")
@@ -140,6 +170,16 @@ open(sys.argv[2], 'wb').write(data)
 EOF
     own "the end overwritten, seed $seed"
 done
+
+# Times centuries apart are drawn like others.
+cat >"$work/apart.json" <<'EOF'
+[{"ph":"X","name":"a","cat":"kernel","pid":1,"tid":2,"ts":-4000000000000000.0,"dur":1},
+ {"ph":"X","name":"b","cat":"kernel","pid":1,"tid":2,"ts":4000000000000000.0,"dur":1}]
+EOF
+convert "$work/apart.json"
+converted apart.json far-time
+( ulimit -v 8000000
+  timeout 60 "$marey" $draw "$work/out/run.h5" >"$work/stdout" 2>"$work/err" ) || fail "times centuries apart: not drawn"
 
 # Places that can't be written.
 good=$work/inputs/chinese.json

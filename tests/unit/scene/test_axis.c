@@ -5,6 +5,8 @@
  */
 #include "cm.h"
 
+#include <math.h>
+
 #include "help/stage.h"
 
 static void times_in_words(void **state)
@@ -103,6 +105,32 @@ static void labels_at_every_zoom(void **state)
     small_free(&r);
 }
 
+/* One event lies centuries before the others: a nanosecond is less than what a double holds there. */
+static void centuries_from_the_origin(void **state)
+{
+    (void)state;
+    const int64_t end = INT64_C(1) << 62;
+    small_run r;
+    stage g;
+    small_init(&r);
+    (void)small_name(&r, "kernel", CLASS_MATMUL, KIND_COMPUTE);
+    (void)small_rank(&r, -1, "");
+    uint32_t lane = small_lane(&r, KIND_COMPUTE, "stream", 1);
+    small_put(&r, (small_event){lane, 0, 1000, 0, 0, CLASS_MATMUL, 0, NULL});
+    small_put(&r, (small_event){lane, end - 1000, 1000, 0, 0, CLASS_MATMUL, 0, NULL});
+    assert_int_equal(stage_open(&g, &r, 1000, 500), MAREY_OK);
+    for (int k = 0; k < 60; k++) {
+        view_init(&g.view, end);
+        view_zoom(&g.view, pow(2, k), 1);
+        view_clamp(&g.view, end);
+        assert_true(g.view.t1_ns > g.view.t0_ns);
+        assert_true(stage_settle(&g) > 0);
+        assert_true(g.list.n_lines < 5000);
+    }
+    stage_close(&g);
+    small_free(&r);
+}
+
 static void deep_inside_a_base_is_shown(void **state)
 {
     (void)state;
@@ -150,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_in_words),
         cmocka_unit_test(labels_at_every_zoom),
+        cmocka_unit_test(centuries_from_the_origin),
         cmocka_unit_test(deep_inside_a_base_is_shown),
         cmocka_unit_test(marks_of_steps_stand_apart),
     };
