@@ -31,51 +31,56 @@ void codec_deinit(codec *c)
 /* ------------------------------------------------------------------ shuffle */
 
 #ifdef __SSE2__
+static inline __m128i load16(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+static inline void store16(uint8_t *p, __m128i v)
+{
+    _mm_storeu_si128((__m128i *)(void *)p, v);
+}
+
 /* Sixteen elements of four bytes become four rows of sixteen bytes, by four rounds of interleaving halves. */
-static void planes4(const uint8_t *in, size_t stride, uint8_t *out)
+static inline void planes4(const uint8_t *in, size_t stride, uint8_t *out)
 {
-    __m128i r[4];
-    for (unsigned k = 0; k < 4; k++) {
-        r[k] = _mm_loadu_si128((const __m128i *)(const void *)(in + k * 16));
-    }
-    for (unsigned round = 0; round < 4; round++) {
-        __m128i a = _mm_unpacklo_epi8(r[0], r[2]);
-        __m128i b = _mm_unpackhi_epi8(r[0], r[2]);
-        __m128i c = _mm_unpacklo_epi8(r[1], r[3]);
-        r[3] = _mm_unpackhi_epi8(r[1], r[3]);
-        r[0] = a;
-        r[1] = b;
-        r[2] = c;
-    }
-    for (unsigned k = 0; k < 4; k++) {
-        _mm_storeu_si128((__m128i *)(void *)(out + k * stride), r[k]);
-    }
+    __m128i a = load16(in);
+    __m128i b = load16(in + 16);
+    __m128i c = load16(in + 32);
+    __m128i d = load16(in + 48);
+#define INTERLEAVE                                                                                                     \
+    do {                                                                                                               \
+        __m128i lo_ = _mm_unpacklo_epi8(a, c);                                                                         \
+        __m128i hi_ = _mm_unpackhi_epi8(a, c);                                                                         \
+        a = lo_;                                                                                                       \
+        c = _mm_unpacklo_epi8(b, d);                                                                                   \
+        d = _mm_unpackhi_epi8(b, d);                                                                                   \
+        b = hi_;                                                                                                       \
+    } while (0)
+    INTERLEAVE;
+    INTERLEAVE;
+    INTERLEAVE;
+    INTERLEAVE;
+#undef INTERLEAVE
+    store16(out, a);
+    store16(out + stride, b);
+    store16(out + 2 * stride, c);
+    store16(out + 3 * stride, d);
 }
 
-/* Bytes of the first half and of the second in turn: the highest bit of a byte's place becomes its lowest. */
-static inline void interleave8(const __m128i *from, __m128i *to)
+/* The same for elements of eight bytes: their lower halves, and their upper ones. */
+static inline void planes8(const uint8_t *in, size_t stride, uint8_t *out)
 {
+    uint8_t lower[64];
+    uint8_t upper[64];
     for (unsigned k = 0; k < 4; k++) {
-        to[2 * k] = _mm_unpacklo_epi8(from[k], from[k + 4]);
-        to[2 * k + 1] = _mm_unpackhi_epi8(from[k], from[k + 4]);
+        __m128 a = _mm_castsi128_ps(load16(in + k * 32));
+        __m128 b = _mm_castsi128_ps(load16(in + k * 32 + 16));
+        store16(lower + k * 16, _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))));
+        store16(upper + k * 16, _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1))));
     }
-}
-
-/* The same for elements of eight bytes. */
-static void planes8(const uint8_t *in, size_t stride, uint8_t *out)
-{
-    __m128i r[8];
-    __m128i t[8];
-    for (unsigned k = 0; k < 8; k++) {
-        r[k] = _mm_loadu_si128((const __m128i *)(const void *)(in + k * 16));
-    }
-    interleave8(r, t);
-    interleave8(t, r);
-    interleave8(r, t);
-    interleave8(t, r);
-    for (unsigned k = 0; k < 8; k++) {
-        _mm_storeu_si128((__m128i *)(void *)(out + k * stride), r[k]);
-    }
+    planes4(lower, stride, out);
+    planes4(upper, stride, out + 4 * stride);
 }
 
 /* The way back: rows of sixteen bytes become sixteen elements. */
@@ -126,6 +131,10 @@ static void shuffle_to(const void *in, size_t n, size_t size, uint8_t *out, size
 {
     const uint8_t *p = in;
     size_t done = 0;
+    if (size == 1 && n > 0) {
+        memcpy(out, in, n);
+        return;
+    }
 #ifdef __SSE2__
     for (; size == 4 && done + 16 <= n; done += 16) {
         planes4(p + done * 4, stride, out + done);
@@ -174,38 +183,70 @@ size_t codec_bound(size_t bytes)
     return bytes + bytes / 64 + 1024;
 }
 
-/* What the packer reads: the planes, or the bytes themselves. */
-static const uint8_t *planes_of(codec *c, const void *data, size_t n, size_t whole, size_t size)
+/* Into c->packed. @return 0 where it would take more than `bytes`, which the parts are, and a little */
+static size_t pack_parts(codec *c, const uint8_t *in, const deflate_part *parts, size_t n_parts, size_t bytes)
 {
-    if (size == 1 && n == whole) {
-        return data;
-    }
-    VEC_RESERVE(c->planes, c->cap_planes, whole * size);
-    shuffle_to(data, n, size, c->planes, whole);
-    for (size_t k = 0; k < size; k++) {
-        memset(c->planes + k * whole + n, 0, whole - n);
-    }
-    return c->planes;
-}
-
-size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size)
-{
-    size_t bytes = whole * size;
-    const uint8_t *in = planes_of(c, data, n, whole, size);
     if (!c->runs) {
         c->runs = deflater_create();
     }
     VEC_RESERVE(c->packed, c->cap_packed, codec_bound(bytes));
     /* Room that depends on nothing but the input, so that equal inputs give equal files. */
-    size_t length = deflate_zlib(c->runs, in, bytes, c->packed, bytes + DEFLATE_SLACK);
-    if (length == 0) { /* hardly anything repeats, and libdeflate knows how to store bytes as they are */
-        if (!c->deflate) {
-            c->deflate = libdeflate_alloc_compressor(1);
-            MAREY_ASSERT(c->deflate != NULL);
-        }
-        length = libdeflate_zlib_compress(c->deflate, in, bytes, c->packed, c->cap_packed);
+    return deflate_parts(c->runs, in, parts, n_parts, c->packed, bytes + DEFLATE_SLACK);
+}
+
+/* Where hardly anything repeats: libdeflate knows how to store bytes as they are. */
+static size_t pack_noise(codec *c, const uint8_t *in, size_t bytes)
+{
+    if (!c->deflate) {
+        c->deflate = libdeflate_alloc_compressor(1);
+        MAREY_ASSERT(c->deflate != NULL);
     }
+    return libdeflate_zlib_compress(c->deflate, in, bytes, c->packed, c->cap_packed);
+}
+
+/* Elements of which `n` are there, and so many zeros behind them that they need not be written into every plane. */
+static size_t pack_sparse(codec *c, const void *data, size_t n, size_t whole, size_t size)
+{
+    deflate_part parts[sizeof(uint64_t)];
+    size_t stride = n + 1;
+    VEC_RESERVE(c->planes, c->cap_planes, stride * size);
+    shuffle_to(data, n, size, c->planes, stride);
+    for (size_t k = 0; k < size; k++) {
+        c->planes[k * stride + n] = 0;
+        parts[k] = (deflate_part){k * stride, n, whole - n};
+    }
+    return pack_parts(c, c->planes, parts, size, whole * size);
+}
+
+static size_t pack_whole(codec *c, const void *data, size_t n, size_t size)
+{
+    deflate_part parts[sizeof(uint64_t)];
+    const uint8_t *in = data;
+    if (size > 1) {
+        VEC_RESERVE(c->planes, c->cap_planes, n * size);
+        shuffle_to(data, n, size, c->planes, n);
+        in = c->planes;
+    }
+    for (size_t k = 0; k < size; k++) {
+        parts[k] = (deflate_part){k * n, n, 0};
+    }
+    size_t length = pack_parts(c, in, parts, size, n * size);
+    length = length > 0 ? length : pack_noise(c, in, n * size);
     MAREY_ASSERT(length > 0);
+    return length;
+}
+
+size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size)
+{
+    MAREY_ASSERT(size >= 1 && size <= sizeof(uint64_t));
+    size_t length = whole - n >= DEFLATE_LEAST_ZEROS ? pack_sparse(c, data, n, whole, size) : 0;
+    if (length > 0 || n == whole) {
+        return length > 0 ? length : pack_whole(c, data, n, size);
+    }
+    uint8_t *all = mem_calloc(whole, size);
+    memcpy(all, data, n * size);
+    length = pack_whole(c, all, whole, size);
+    free(all);
     return length;
 }
 

@@ -1,7 +1,8 @@
 /*
  * zlib streams of the writer. Chunks are mostly zeros or runs of one byte (planes of cells, high bytes of shuffled
  * numbers, padding), which a general compressor walks byte by byte; here a repetition costs no more than comparing it,
- * eight bytes at a time. Matches are found by one probe of a hash table, and each block gets its own Huffman codes.
+ * and zeros that are known to be there cost nothing. Matches are found by one probe of a hash table, each block gets
+ * its own Huffman codes, and bytes that look random are stored as they are.
  * Thread: one at a time per deflater.
  */
 #ifndef MAREY_STORE_DEFLATE_H
@@ -13,18 +14,31 @@
 /* With this many bytes more than the input, only what doesn't compress at all is refused. */
 enum { DEFLATE_SLACK = 640 };
 
+/* So few zeros behind a part are not worth saying so. */
+enum { DEFLATE_LEAST_ZEROS = 64 };
+
+/* The bytes in[at..at + n), then n_zeros zeros, of which the first is in memory; the others are too where the next part
+ * begins at + n + n_zeros. n_zeros is 0 or at least DEFLATE_LEAST_ZEROS. */
+typedef struct deflate_part {
+    size_t at, n, n_zeros;
+} deflate_part;
+
 typedef struct deflater deflater;
 
 deflater *deflater_create(void);
 void deflater_destroy(deflater **d);
 
 /**
- * A zlib stream (RFC 1950) of `n` bytes. The same bytes give the same stream.
+ * A zlib stream (RFC 1950) of the bytes of all parts, one after the other. The same parts give the same stream.
  *
- * @param in   n bytes, n at most 1 GiB
- * @param cap  bytes at `out`
- * @return     length of the stream; 0 when `cap` does not hold it
+ * @param parts  at most 1 GiB in all, ascending in `in` and apart from one another
+ * @param cap    bytes at `out`
+ * @return       length of the stream; 0 when `cap` does not hold it
  */
+size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, size_t n_parts, uint8_t *out,
+                     size_t cap);
+
+/** The same for n bytes. */
 size_t deflate_zlib(deflater *d, const uint8_t *in, size_t n, uint8_t *out, size_t cap);
 
 #endif
