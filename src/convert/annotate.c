@@ -34,7 +34,7 @@ static void meet_step(annotation *a, const annotated *e)
     }
     const char *text = s->c->model.names[e->name->global].text;
     int64_t index = step_number(text, k->n_steps);
-    if (e->name->is_device_source && s->has_cpu_steps) {
+    if (e->name->traits & NAME_ON_DEVICE && s->has_cpu_steps) {
         for (size_t i = s->n_steps; i-- > 0;) {
             if (s->steps[i].rank == e->rank && s->steps[i].index == index) {
                 k->device_step = (uint32_t)i + 1;
@@ -98,19 +98,18 @@ static void extend_step(annotation *a, const annotated *e)
 }
 
 /* How many of this name were there in this step before. */
-static uint32_t occurrence(annotation *a, const annotated *e)
+static inline uint32_t occurrence(annotation *a, uint32_t rank, source_name *n, uint32_t step)
 {
     if (a->s->n_ranks == 1) {
-        source_name *n = e->name;
-        if (n->count_step != e->step) {
-            n->count_step = e->step;
+        if (n->count_step != step) {
+            n->count_step = step;
             n->count = 0;
         }
         return n->count++;
     }
-    uint64_t *v = map64_put(&a->ranks[e->rank].counts, (uint64_t)(e->name - a->s->names));
-    uint32_t count = *v >> 32 == e->step ? (uint32_t)*v : 0;
-    *v = (uint64_t)e->step << 32 | (count + 1);
+    uint64_t *v = map64_put(&a->ranks[rank].counts, (uint64_t)(n - a->s->names));
+    uint32_t count = *v >> 32 == step ? (uint32_t)*v : 0;
+    *v = (uint64_t)step << 32 | (count + 1);
     return count;
 }
 
@@ -154,6 +153,31 @@ static bool place(annotation *a, annotated *e)
     return true;
 }
 
+/*
+ * Most events say nothing of steps or phases, launch nothing and have no flow's end by their own: a place on their lane
+ * and a number are all that they need. @return false when the event is none of these, or anything about it is new
+ */
+static bool annotate_plain(annotation *a, const run_cursor *cursor)
+{
+    source *s = a->s;
+    run_row *row = cursor->row;
+    source_name *name = &s->names[row->name];
+    const thread_state *t = &a->threads[row->thread];
+    const uint32_t lane = s->threads[row->thread].lanes[name->kind];
+    int64_t end_ns = 0;
+    if (!(name->traits & NAME_PLAIN) || row->link != 0 || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) ||
+        __builtin_add_overflow(row->start_ns, row->dur_ns, &end_ns) || t->flows.next_ns <= end_ns || t->is_async ||
+        row->dur_ns == 0 || lane == NO_ID || row->start_ns >= a->ranks[t->rank].steps_until_ns ||
+        (a->n_stated > 0 && order_may_match(a, run_cursor_order(cursor)))) {
+        return false;
+    }
+    row->klass = name->klass;
+    row->instance = occurrence(a, t->rank, name, a->ranks[t->rank].step);
+    row->thread = lane_place(s, lane, row->start_ns, end_ns);
+    a->n_dropped_events += row->thread == NO_ID;
+    return true;
+}
+
 static marey_status annotate_row(annotation *a, const run_cursor *cursor)
 {
     source *s = a->s;
@@ -164,7 +188,7 @@ static marey_status annotate_row(annotation *a, const run_cursor *cursor)
                    .thread = row->thread,
                    .rank = a->threads[row->thread].rank,
                    .start_ns = row->start_ns};
-    e.kind = s->threads[e.thread].is_async ? KIND_ASYNC : (trace_kind)e.name->kind;
+    e.kind = a->threads[e.thread].is_async ? KIND_ASYNC : (trace_kind)e.name->kind;
     row->klass = e.name->klass;
     settle_end(a, &e);
     bool has_contexts = a->contexts.has_next || a->contexts.n_due > 0;
@@ -190,7 +214,7 @@ static marey_status annotate_row(annotation *a, const run_cursor *cursor)
         collectives_meet(a, &e);
     }
     row->link = e.tag;
-    row->instance = occurrence(a, &e);
+    row->instance = occurrence(a, e.rank, e.name, e.step);
     if (status == MAREY_OK && kind_is_device(e.kind)) {
         launched = contexts_of_kernel(a, &e, launched);
         extend_step(a, &e);
@@ -208,6 +232,7 @@ static void prepare(annotation *a)
     for (size_t i = 0; i < s->n_threads; i++) {
         a->threads[i].rank = s->n_ranks > 1 ? s->threads[i].pid_id : 0;
         a->threads[i].flows.next_ns = INT64_MAX;
+        a->threads[i].is_async = s->threads[i].is_async;
     }
     for (size_t i = 0; i < s->n_ranks; i++) {
         a->ranks[i].run.klass = CLASS_COUNT;
@@ -303,9 +328,12 @@ static marey_status annotate_rows(annotation *a)
     run_merge_init(&m, true);
     run_merge_add(&m, &s->events, 0, NULL, NULL, 0);
     marey_status status = run_merge_start(&m, &s->diag);
+    const bool has_contexts = s->context_flows.n_total > 0;
     run_cursor *c;
     for (uint64_t n = 0; status == MAREY_OK && (c = run_merge_top(&m)) != NULL; n++) {
-        status = annotate_row(a, c);
+        if (has_contexts || !annotate_plain(a, c)) {
+            status = annotate_row(a, c);
+        }
         if (status == MAREY_OK) {
             status = run_merge_next(&m, &s->diag);
         }
@@ -329,6 +357,7 @@ marey_status annotate_source(source *s)
     if (status == MAREY_OK) {
         status = annotate_rows(&a);
         lanes_sum_up(s);
+        launches_end(&a);
     }
     if (status == MAREY_OK) {
         status = flows_end(&a);

@@ -36,6 +36,7 @@ typedef struct thread_state {
     size_t n_stack, cap_stack, n_marks, cap_marks;
     flow_cursor flows;
     uint32_t rank;
+    bool is_async;
     uint32_t same_number; /* the next thread of this rank with the same tid, in a ring; where flows carry contexts */
 } thread_state;
 
@@ -130,8 +131,28 @@ static inline bool collectives_may_meet(const annotation *a, const annotated *e)
 /* lanes.c */
 /** @param thread  its totals gather what its lanes take; NO_ID: none */
 uint32_t lane_make(source *s, uint32_t rank, uint32_t thread, trace_kind kind);
+/* The rest of lane_place(), of an interval that stands inside no other one. */
+uint32_t lane_place_apart(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns);
 /** Track for an interval that starts no earlier than those before. @return NO_ID when the lane is full */
-uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns);
+static inline uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
+{
+    source_lane *l = &s->lanes[lane];
+    int top = l->top;
+    while (top >= 0 && l->ends_ns[top] <= start_ns) {
+        top--;
+    }
+    l->top = top;
+    int64_t sum_ns = 0;
+    if (top < 0 || end_ns > l->ends_ns[top] || (size_t)(top + 1) == l->n_tracks ||
+        __builtin_add_overflow(l->sum.sum_ns, end_ns - start_ns, &sum_ns)) {
+        return lane_place_apart(s, lane, start_ns, end_ns);
+    }
+    l->sum.sum_ns = sum_ns;
+    l->sum.n_events++; /* what encloses it says all else of the lane's totals */
+    l->ends_ns[top + 1] = end_ns;
+    l->top = top + 1;
+    return l->tracks[top + 1];
+}
 /** Once all events of threads are placed: what threads and ranks hold. */
 void lanes_sum_up(source *s);
 
@@ -165,6 +186,8 @@ void collectives_prepare(annotation *a);
 void collectives_meet(annotation *a, annotated *e);
 /** Only for an event with a correlation. */
 uint8_t launch_meet(annotation *a, annotated *e);
+/** Once all are met: room for their rows. */
+void launches_end(annotation *a);
 void tag_add(source *s, uint64_t *tag, uint64_t more);
 
 #endif

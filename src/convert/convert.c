@@ -46,6 +46,7 @@ static marey_status load_rules(conversion *c)
     for (size_t i = 0; i < n; i++) {
         VEC_PUSH(c->model.categories, c->model.n_categories, c->model.cap_categories, categories[i]);
     }
+    c->no_scopes = trace_rules_scopes(c->rules, "");
     uint32_t derived = conversion_source(c, "derived");
     static const char *const names[] = {"", "forward", "backward", "recompute", "optimizer"};
     for (uint32_t p = MARK_FORWARD; p <= MARK_OPTIMIZER; p++) {
@@ -88,6 +89,7 @@ static void conversion_deinit(conversion *c)
     trace_model_deinit(&c->model);
     intern_deinit(&c->name_keys);
     intern_deinit(&c->source_keys);
+    free(c->scopes);
     intern_deinit(&c->strings);
     intern_deinit(&c->group_keys);
     intern_deinit(&c->shapes);

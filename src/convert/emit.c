@@ -301,15 +301,7 @@ static void settle(conversion *c, uint64_t tag, uint64_t row)
         s->flow_rows[number] = row;
         return;
     default:
-        if (s->spans_groups) {
-            (void)pthread_mutex_lock(&s->lock);
-        }
-        if (s->side_status == MAREY_OK) {
-            s->side_status = sorter_push(&s->launches, number, tag >> 60 & 3, row, &s->diag);
-        }
-        if (s->spans_groups) {
-            (void)pthread_mutex_unlock(&s->lock);
-        }
+        side_take_launch(s, number, (unsigned)(tag >> 60 & 3), row);
     }
 }
 

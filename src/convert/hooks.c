@@ -39,19 +39,21 @@ static uint64_t launch_value(uint64_t number, bool seen, uint32_t step, uint8_t 
 /* Only the latest GENERATION to 2 * GENERATION correlations are kept: no device queue is that long. */
 static uint64_t *launch_place(rank_state *k, uint64_t correlation)
 {
-    uint64_t *v = map64_get(&k->launches, correlation);
-    if (v) {
-        return v;
-    }
-    v = map64_get(&k->old_launches, correlation);
-    uint64_t old = v ? *v : 0;
-    if (k->launches.n >= GENERATION) {
+    if (k->launches.n >= GENERATION && !map64_get(&k->launches, correlation)) {
+        const uint64_t *old = map64_get(&k->old_launches, correlation);
+        uint64_t value = old ? *old : 0;
         map64_deinit(&k->old_launches);
         k->old_launches = k->launches;
         k->launches = (map64){0};
+        uint64_t *v = map64_put(&k->launches, correlation);
+        *v = value;
+        return v;
     }
-    v = map64_put(&k->launches, correlation);
-    *v = old;
+    uint64_t *v = map64_put(&k->launches, correlation);
+    if (*v == 0 && k->old_launches.n > 0) { /* no launch's value is 0, so it is new */
+        const uint64_t *old = map64_get(&k->old_launches, correlation);
+        *v = old ? *old : 0;
+    }
     return v;
 }
 
@@ -76,12 +78,23 @@ uint8_t launch_meet(annotation *a, annotated *e)
     } else if (s->has_launches && !seen) {
         a->n_orphans++;
     }
-    tag_add(s, &e->tag, tag_make(TAG_LAUNCH, launches ? 0 : 1, s->index, number));
+    tag_add(s, &e->tag, tag_make(TAG_LAUNCH, launches ? ROLE_LAUNCH : ROLE_WORK, s->index, number));
     if (launches || !seen) {
         return 0;
     }
     e->step = (uint32_t)(*v >> 4 & ((1U << 21) - 1));
     return *v & (CONTEXT_PHASE | CONTEXT_SAID);
+}
+
+void launches_end(annotation *a)
+{
+    source *s = a->s;
+    uint64_t bytes = (a->n_launches + 1) * sizeof *s->launch_rows;
+    s->n_launches = a->n_launches;
+    if (s->n_launches > 0 && scratch_claim(&s->c->scratch, bytes)) {
+        s->launch_rows = mem_alloc(bytes);
+        memset(s->launch_rows, 0xff, bytes);
+    }
 }
 
 /* ------------------------------------------------------------------ collectives */

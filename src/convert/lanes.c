@@ -58,14 +58,10 @@ static size_t free_depth(const source_lane *l, int64_t start_ns, int64_t end_ns)
     return depth;
 }
 
-uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
+uint32_t lane_place_apart(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
 {
     source_lane *l = &s->lanes[lane];
     int top = l->top;
-    while (top >= 0 && l->ends_ns[top] <= start_ns) {
-        top--;
-    }
-    l->top = top;
     size_t depth = (size_t)(top + 1);
     bool is_covered = top >= 0 && end_ns <= l->ends_ns[top];
     if (top >= 0 && !is_covered) {

@@ -43,12 +43,56 @@ static marey_status write_sorted(conversion *c, sorter *s, store_link_order orde
     return status;
 }
 
-/* The records of one correlation come together, the launch first. */
+void side_take_launch(source *s, uint64_t number, unsigned role, uint64_t row)
+{
+    launch_row *l = s->launch_rows ? &s->launch_rows[number] : NULL;
+    if (l && role == ROLE_LAUNCH) {
+        l->from = row;
+        return;
+    }
+    if (l && l->to == UINT64_MAX) {
+        l->to = row; /* all of one launch is on one rank, so in one group */
+        return;
+    }
+    if (s->spans_groups) {
+        (void)pthread_mutex_lock(&s->lock);
+    }
+    if (s->side_status == MAREY_OK) {
+        s->side_status = sorter_push(&s->launches, number, role, row, &s->diag);
+    }
+    if (s->spans_groups) {
+        (void)pthread_mutex_unlock(&s->lock);
+    }
+}
+
+void side_release_launches(source *s)
+{
+    if (s->launch_rows) {
+        scratch_release(&s->c->scratch, (s->n_launches + 1) * sizeof *s->launch_rows);
+        free(s->launch_rows);
+        s->launch_rows = NULL;
+    }
+}
+
+static marey_status join_known(link_out *o, const source *s)
+{
+    marey_status status = MAREY_OK;
+    for (uint64_t i = 1; s->launch_rows && i <= s->n_launches && status == MAREY_OK; i++) {
+        const launch_row *l = &s->launch_rows[i];
+        if (l->from != UINT64_MAX && l->to != UINT64_MAX) {
+            status = put_link(o, l->from, l->to, 0);
+        }
+    }
+    return status;
+}
+
+/* The records of one launch come together, the launch first where it is one of them. */
 static marey_status join_launches(link_out *o, source *s)
 {
-    marey_status status = s->side_status == MAREY_OK ? sorter_finish(&s->launches, &s->diag) : s->side_status;
-    sort_record from = {0};
-    bool has_from = false;
+    marey_status status = s->side_status == MAREY_OK ? join_known(o, s) : s->side_status;
+    status = status == MAREY_OK ? sorter_finish(&s->launches, &s->diag) : status;
+    uint64_t number = 0;
+    uint64_t from = UINT64_MAX;
     bool more = true;
     while (status == MAREY_OK && more) {
         sort_record r = {0};
@@ -56,14 +100,18 @@ static marey_status join_launches(link_out *o, source *s)
         if (status != MAREY_OK || !more) {
             break;
         }
-        if (r.k1 == 0) {
-            from = r;
-            has_from = true;
-        } else if (has_from && from.k0 == r.k0) {
-            status = put_link(o, from.v, r.v, 0);
+        if (r.k0 != number) {
+            number = r.k0;
+            from = s->launch_rows ? s->launch_rows[number].from : UINT64_MAX;
+        }
+        if (r.k1 == ROLE_LAUNCH) {
+            from = r.v;
+        } else if (from != UINT64_MAX) {
+            status = put_link(o, from, r.v, 0);
         }
     }
     sorter_deinit(&s->launches);
+    side_release_launches(s);
     return status;
 }
 

@@ -81,6 +81,7 @@ void source_deinit(source *s)
     run_set_deinit(&s->phase_rows);
     sorter_deinit(&s->samples);
     sorter_deinit(&s->launches);
+    side_release_launches(s);
     sorter_deinit(&s->binds);
     free(s->facts.groups_json);
     free(s->names);
@@ -423,7 +424,8 @@ uint32_t conversion_name(conversion *c, const char *text, size_t n_text, uint32_
     strbuf_add(&c->key, text, n_text);
     uint32_t id = intern_put(&c->name_keys, c->key.s, c->key.n);
     if (id == c->model.n_names) {
-        trace_meaning m = trace_rules_classify(c->rules, text, cat);
+        trace_meaning m =
+            trace_rules_classify_in(c->rules, text, source_id == NO_ID ? c->no_scopes : c->scopes[source_id]);
         trace_name name = {c->name_keys.text[id] + strlen(cat) + 1, m.category, source_id};
         VEC_PUSH(c->model.names, c->model.n_names, c->model.cap_names, name);
         VEC_RESERVE(c->marks, c->cap_marks, c->model.n_names);
@@ -436,6 +438,8 @@ uint32_t conversion_source(conversion *c, const char *text)
 {
     uint32_t id = intern_put(&c->source_keys, text, strlen(text));
     if (id == c->model.n_sources) {
+        VEC_RESERVE(c->scopes, c->cap_scopes, c->model.n_sources + 1);
+        c->scopes[id] = trace_rules_scopes(c->rules, text);
         VEC_PUSH(c->model.sources, c->model.n_sources, c->model.cap_sources, c->source_keys.text[id]);
     }
     return id;
@@ -446,11 +450,13 @@ static source_name describe_name(conversion *c, uint32_t global)
     const trace_name *name = &c->model.names[global];
     const trace_category *cat = &c->model.categories[name->category];
     const char *from = name->source == NO_ID ? "" : c->model.sources[name->source];
-    return (source_name){.global = global,
-                         .kind = (uint8_t)cat->kind,
-                         .klass = (uint8_t)cat->klass,
-                         .mark = c->marks[global],
-                         .is_device_source = strncmp(from, "gpu_", 4) == 0};
+    bool is_plain = c->marks[global] == MARK_NONE && !kind_is_device(cat->kind);
+    return (source_name){
+        .global = global,
+        .kind = (uint8_t)cat->kind,
+        .klass = (uint8_t)cat->klass,
+        .mark = c->marks[global],
+        .traits = (uint8_t)((strncmp(from, "gpu_", 4) == 0 ? NAME_ON_DEVICE : 0) | (is_plain ? NAME_PLAIN : 0))};
 }
 
 static void take_names(source *s, const trace_builder *b)
@@ -470,7 +476,7 @@ static void take_names(source *s, const trace_builder *b)
         source_name *n = &s->names[i];
         *n = describe_name(c, global);
         s->has_backward |= n->mark == MARK_BACKWARD || n->mark == MARK_CHECKPOINT;
-        s->has_cpu_steps |= n->mark == MARK_STEP && !n->is_device_source;
+        s->has_cpu_steps |= n->mark == MARK_STEP && !(n->traits & NAME_ON_DEVICE);
         s->has_launches |= n->klass == CLASS_RUNTIME;
     }
     for (uint32_t p = MARK_FORWARD; p <= MARK_OPTIMIZER; p++) {

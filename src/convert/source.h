@@ -45,13 +45,18 @@ static inline uint64_t tag_number(uint64_t tag)
     return tag & ((UINT64_C(1) << TAG_NUMBER_BITS) - 1);
 }
 
+enum {
+    NAME_ON_DEVICE = 1, /* of an annotation: projected on the device */
+    NAME_PLAIN = 2      /* what the host does without saying anything of steps or phases */
+};
+
 /* What the annotation has to know of a name, looked at for every event. */
 typedef struct source_name {
     uint32_t global; /* into model.names */
     uint8_t kind, klass, mark;
-    bool is_device_source; /* of an annotation: projected on the device */
-    uint32_t count_step;   /* step + 1 of `count` */
-    uint32_t count;        /* occurrences in that step, where the source is one rank */
+    uint8_t traits;      /* NAME_... */
+    uint32_t count_step; /* step + 1 of `count` */
+    uint32_t count;      /* occurrences in that step, where the source is one rank */
 } source_name;
 
 typedef struct totals {
@@ -171,6 +176,13 @@ typedef struct metric_log {
     map64 word_keys;
 } metric_log;
 
+/* Rows of a launch and of the first piece of work that it started; UINT64_MAX until known. */
+typedef struct launch_row {
+    uint64_t from, to;
+} launch_row;
+
+enum { ROLE_LAUNCH = 0, ROLE_WORK = 1 };
+
 typedef struct conversion conversion;
 
 typedef struct source {
@@ -220,8 +232,10 @@ typedef struct source {
     metric_log metrics;
     uint64_t *several; /* lists of tags, each ended by 0 */
     size_t n_several, cap_several;
-    sorter launches;      /* k0 launch, k1 role, v row */
-    pthread_mutex_t lock; /* of `launches`, where several groups read this source */
+    launch_row *launch_rows; /* [n_launches + 1], booked; NULL: no room */
+    uint64_t n_launches;     /* numbered from 1 */
+    sorter launches;         /* what is not in launch_rows: k0 launch, k1 role, v row */
+    pthread_mutex_t lock;    /* of `launches`, where several groups read this source */
     _Atomic uint32_t groups_left;
     bool spans_groups;
     marey_status side_status; /* of pushing to `launches` */
@@ -246,8 +260,11 @@ struct conversion {
     strbuf key;
     uint8_t *marks; /* [model.n_names] trace_mark */
     size_t cap_marks;
-    intern source_keys; /* -> model.sources */
-    intern strings;     /* words of the collectives table */
+    intern source_keys;   /* -> model.sources */
+    trace_scopes *scopes; /* [model.n_sources] of names from each */
+    size_t cap_scopes;
+    trace_scopes no_scopes; /* of names from nowhere */
+    intern strings;         /* words of the collectives table */
     intern group_keys;
     intern shapes; /* collective_shape as bytes */
     source *sources;
@@ -307,6 +324,9 @@ marey_status emit_groups(conversion *c);
 void emit_on_row(void *ctx, uint64_t tag, uint64_t row);
 
 marey_status side_write(conversion *c);
+/** The row of a launch, or of work that it started, is known. Thread: that of the event's group. */
+void side_take_launch(source *s, uint64_t number, unsigned role, uint64_t row);
+void side_release_launches(source *s);
 
 /* graph.c */
 /** Reads the graphs that the options name. */

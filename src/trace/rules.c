@@ -156,35 +156,56 @@ static bool glob(const char *p, const char *pe, const char *s, const char *se)
     return p == pe;
 }
 
-static uint64_t scopes_of(const trace_rules *r, const char *source, size_t n)
+/* Eight letters at a time: a letter is upper case where its byte is from 'A' on, not behind 'Z', and below 0x80. */
+static uint64_t lower_eight(uint64_t v)
 {
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t low = v & (each * 0x7F);
+    uint64_t from_a = low + each * (0x80 - 'A');
+    uint64_t behind_z = low + each * (0x7F - 'Z');
+    return v | ((from_a ^ behind_z) & ~v & (each * 0x80)) >> 2;
+}
+
+static size_t lower_copy(char *to, const char *from, size_t cap)
+{
+    size_t n = strnlen(from, cap);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t v;
+        memcpy(&v, from + i, sizeof v);
+        v = lower_eight(v);
+        memcpy(to + i, &v, sizeof v);
+    }
+    for (; i < n; i++) {
+        to[i] = lower(from[i]);
+    }
+    return n;
+}
+
+trace_scopes trace_rules_scopes(const trace_rules *r, const char *source)
+{
+    char src[256];
+    size_t n = lower_copy(src, source, sizeof src);
     uint64_t scopes = 0;
     for (size_t i = 0; i < r->n_parts; i++) {
         const scope_part *p = &r->parts[i];
         bool is_none = p->n == 1 && *p->text == '-' && n == 0;
-        if (is_none || glob(p->text, p->text + p->n, source, source + n)) {
+        if (is_none || glob(p->text, p->text + p->n, src, src + n)) {
             scopes |= p->scopes;
         }
     }
     return scopes;
 }
 
-static size_t lower_copy(char *to, const char *from, size_t cap)
-{
-    size_t n = 0;
-    for (; n < cap && from[n]; n++) {
-        to[n] = lower(from[n]);
-    }
-    return n;
-}
-
 trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const char *source)
 {
+    return trace_rules_classify_in(r, text, trace_rules_scopes(r, source));
+}
+
+trace_meaning trace_rules_classify_in(const trace_rules *r, const char *text, trace_scopes scopes)
+{
     char name[NAME_BYTES];
-    char src[256];
     size_t n = lower_copy(name, text, sizeof name);
-    size_t ns = lower_copy(src, source, sizeof src);
-    uint64_t scopes = scopes_of(r, src, ns);
     uint8_t has[PAIRS + 1] = {0};
     pairs_of_name(name, n, has);
     has[PAIRS] = 1;

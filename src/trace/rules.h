@@ -45,6 +45,12 @@ const trace_category *trace_rules_categories(const trace_rules *r, size_t *n);
  */
 trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const char *source);
 
+/** What a source says of the names that come from it: the same for all of them, so it is asked once. */
+typedef uint64_t trace_scopes;
+trace_scopes trace_rules_scopes(const trace_rules *r, const char *source);
+/** As trace_rules_classify(), by the source's scopes. */
+trace_meaning trace_rules_classify_in(const trace_rules *r, const char *text, trace_scopes scopes);
+
 /** The user's own file: $XDG_CONFIG_HOME/marey/categories.rules or ~/.config/...; NULL where there is none. Caller
  * frees. */
 char *trace_rules_user_path(void);

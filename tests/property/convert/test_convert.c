@@ -188,7 +188,51 @@ static void check_links(store_file *f, const fact *got, size_t n)
     }
 }
 
-static void check_run(const char *out, fact *want, size_t n_want)
+static int compare_times(const void *pa, const void *pb)
+{
+    const fact *a = pa;
+    const fact *b = pb;
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns ? -1 : 1;
+    }
+    if (a->dur_ns != b->dur_ns) {
+        return a->dur_ns > b->dur_ns ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Links of one rank: a launch has all kernels of its number, until the number is launched again. */
+static uint64_t count_links(const fact *facts, size_t n)
+{
+    struct {
+        uint64_t n_works;
+        bool is_launched;
+    } now[64] = {0};
+    uint64_t links = 0;
+    fact *order = calloc(n, sizeof *order);
+    for (size_t i = 0; i < n; i++) {
+        order[i] = facts[i];
+        order[i].row = i;
+    }
+    qsort(order, n, sizeof *order, compare_times);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t k = order[i].correlation;
+        if (k == 0) {
+            continue;
+        }
+        bool launches = strcmp(order[i].name, "cudaLaunchKernel") == 0;
+        if (launches && now[k].is_launched) {
+            now[k].n_works = 0;
+        }
+        links += launches ? now[k].n_works : now[k].is_launched;
+        now[k].n_works += !launches;
+        now[k].is_launched |= launches;
+    }
+    free(order);
+    return links;
+}
+
+static void check_run(const char *out, fact *want, size_t n_want, bool one_rank)
 {
     diag d;
     diag_init(&d);
@@ -197,6 +241,9 @@ static void check_run(const char *out, fact *want, size_t n_want)
     const trace_model *m = store_model(f);
     assert_null(trace_model_check(m));
     assert_int_equal(m->n_events, n_want);
+    if (one_rank) {
+        assert_int_equal(m->n_links, count_links(want, n_want));
+    }
     fact *got = calloc(n_want + 1, sizeof *got);
     size_t n = read_back(f, got, n_want);
     assert_int_equal(n, n_want);
@@ -243,7 +290,7 @@ static void run_once(const char *out, uint64_t seed, uint32_t n_sources, uint32_
         }
         free(fakes[i].facts);
     }
-    check_run(out, want, n);
+    check_run(out, want, n, n_sources == 1 && n_processes == 1);
     diag_deinit(&d);
     free(want);
     free(sources);
