@@ -1,4 +1,4 @@
-/* The walk over one event: the memo while it hits, token by token else. */
+/* The walk over one event, token by token. */
 #include "parse/jwalk_private.h"
 
 /* ---- nested values ---- */
@@ -160,19 +160,27 @@ static size_t next_brace(const jview *v, size_t from)
     return (block << 6) + (size_t)__builtin_ctzll(left);
 }
 
-static jstep walk_args(jwalk *w, const jview *v, size_t start, size_t *end)
+static void set_args(jevent *e, const char *text, size_t n)
+{
+    e->seen |= 1U << JKEY_ARGS;
+    e->field[JKEY_ARGS] = (jspan){text, (uint32_t)n, JKIND_OBJECT};
+}
+
+size_t jevent_known_args(jwalk *w, const char *text, size_t n)
 {
     jevent *e = &w->event;
-    bool boring = args_are_boring(e);
     e->args_seen = 0;
-    e->args_skipped = boring;
-    size_t known = w->ops.args ? w->ops.args(w->ctx, e, v->text + start, v->n - start) : 0;
+    e->args_skipped = args_are_boring(e);
+    size_t known = w->ops.args ? w->ops.args(w->ctx, e, text, n) : 0;
     if (known) {
-        *end = start + known;
-        e->seen |= 1U << JKEY_ARGS;
-        e->field[JKEY_ARGS] = (jspan){v->text + start, (uint32_t)known, JKIND_OBJECT};
-        return JSTEP_DONE;
+        set_args(e, text, known);
     }
+    return known;
+}
+
+jstep jevent_args(jwalk *w, const jview *v, size_t start, size_t *end)
+{
+    jevent *e = &w->event;
     size_t close = next_brace(v, start + 1);
     jstep step = JSTEP_DONE;
     if (close >= v->n) {
@@ -180,81 +188,24 @@ static jstep walk_args(jwalk *w, const jview *v, size_t start, size_t *end)
         return JSTEP_MORE;
     }
     if (v->text[close] == '}') {
-        if (!boring) {
+        if (!e->args_skipped) {
             take_flat_args(w, v, start, close);
         }
         *end = close + 1;
     } else {
-        step = walk_nested(boring ? NULL : w, v, start, end);
+        step = walk_nested(e->args_skipped ? NULL : w, v, start, end);
     }
     if (step == JSTEP_DONE) {
-        e->seen |= 1U << JKEY_ARGS;
-        e->field[JKEY_ARGS] = (jspan){v->text + start, (uint32_t)(*end - start), JKIND_OBJECT};
+        set_args(e, v->text + start, *end - start);
     }
     return step;
 }
 
-/* ---- by memo ---- */
-
-static void take_parts(jevent *e, const jmemo_segment *s, const char *base)
+static jstep walk_args(jwalk *w, const jview *v, size_t start, size_t *end)
 {
-    for (unsigned i = 0; i < s->n_parts; i++) {
-        const jmemo_part *p = &s->parts[i];
-        e->seen |= 1U << p->key;
-        e->field[p->key] = (jspan){base + p->at, p->n, p->kind};
-    }
-}
-
-/* The varying value at `pos`. @return where the next segment begins; 0 when it is not what the segment promised */
-static size_t take_varying(jwalk *w, const jview *v, unsigned what, size_t pos)
-{
-    static const uint8_t keys[] = {[JMEMO_TS] = JKEY_TS, [JMEMO_DUR] = JKEY_DUR, [JMEMO_ID] = JKEY_ID};
-    jevent *e = &w->event;
-    if (what == JMEMO_END) {
-        return jview_is_brace(v, pos - 1) ? pos : 0;
-    }
-    if (what == JMEMO_ARGS) {
-        size_t end = 0;
-        return jview_is_brace(v, pos) && walk_args(w, v, pos, &end) == JSTEP_DONE ? end : 0;
-    }
-    size_t stop = jview_token(v, pos);
-    if (stop >= v->n) {
-        return 0;
-    }
-    if (what == JMEMO_NAME) {
-        e->seen |= 1U << JKEY_NAME;
-        e->field[JKEY_NAME] = (jspan){v->text + pos, (uint32_t)(stop - pos), JKIND_STRING};
-        return jview_is_token(v, pos - 1) && v->text[stop] == '"' ? stop + 1 : 0;
-    }
-    if (jis_blank(v->text[pos])) {
-        return 0;
-    }
-    jkey key = (jkey)keys[what];
-    size_t end = trim(v->text, pos, stop);
-    e->seen |= 1U << key;
-    e->field[key] = (jspan){v->text + pos, (uint32_t)(end - pos), JKIND_SCALAR};
-    return (v->text[stop] == ',' || v->text[stop] == '}') && end > pos ? stop : 0;
-}
-
-/* As far as segments are known. @return how far the event is understood */
-static size_t walk_known(jwalk *w, const jview *v, size_t pos, unsigned *place)
-{
-    for (;;) {
-        const jmemo_segment *s = jmemo_find(&w->memo, *place, v->text + pos, v->n - pos);
-        if (!s) {
-            return pos;
-        }
-        take_parts(&w->event, s, v->text + pos);
-        size_t next = take_varying(w, v, s->next, pos + s->len);
-        if (next == 0) {
-            return pos;
-        }
-        pos = next;
-        *place = s->next;
-        if (s->next == JMEMO_END) {
-            return pos;
-        }
-    }
+    size_t known = jevent_known_args(w, v->text + start, v->n - start);
+    *end = start + known;
+    return known ? JSTEP_DONE : jevent_args(w, v, start, end);
 }
 
 /* ---- token by token ---- */
@@ -264,43 +215,80 @@ typedef struct walk {
     jwalk *w;
     const jview *v;
     jcursor c;
-    jmemo_draft draft;
-    size_t at; /* position of the last token */
+    size_t at;   /* position of the last token */
+    size_t from; /* where the draft's segment under way began */
+    size_t n_keys;
+    bool is_first_known;
 } walk;
 
-static void begin_draft(walk *k, size_t start, unsigned place)
+/* What may be between the end of one event and the next for the memo to begin there. */
+static bool is_lead(const char *text, size_t n)
 {
-    k->draft = (jmemo_draft){.start = start, .place = place, .usable = true};
+    unsigned commas = 0;
+    for (size_t i = 0; i < n; i++) {
+        commas += text[i] == ',';
+        if (text[i] != ',' && !jis_blank(text[i])) {
+            return false;
+        }
+    }
+    return commas < 2;
 }
 
-/* Note a field in the segment under way; one that varies ends it. */
-static void note_field(walk *k, jkey key, size_t from, jspan value)
+static void begin_draft(walk *k, size_t start)
 {
-    static const uint8_t places[JKEY_COUNT] = {[JKEY_NAME] = JMEMO_NAME,
-                                               [JKEY_TS] = JMEMO_TS,
-                                               [JKEY_DUR] = JMEMO_DUR,
-                                               [JKEY_ARGS] = JMEMO_ARGS,
-                                               [JKEY_ID] = JMEMO_ID};
-    static const uint32_t steady =
-        1U << JKEY_PH | 1U << JKEY_CAT | 1U << JKEY_PID | 1U << JKEY_TID | 1U << JKEY_BP | 1U << JKEY_SCOPE;
-    jmemo_draft *d = &k->draft;
-    if (key != JKEY_NONE && places[key]) {
-        bool usual = value.kind == (key == JKEY_NAME ? JKIND_STRING : key == JKEY_ARGS ? JKIND_OBJECT : JKIND_SCALAR);
-        d->usable &= usual;
-        if (!k->w->memo.off) { /* else it is not looked at */
-            jmemo_learn(&k->w->memo, d, k->v->text, from, places[key]);
-        }
-        size_t end = (size_t)(value.s - k->v->text) + value.n;
-        begin_draft(k, end + (value.kind == JKIND_STRING ? 1 : 0), places[key]);
-        d->usable = usual;
-        return;
-    }
-    size_t at = (size_t)(value.s - k->v->text) - d->start;
-    if (key == JKEY_NONE || !(steady >> key & 1) || d->n_parts == JMEMO_PARTS_MAX || at + value.n > JMEMO_TEXT_MAX) {
+    const jwalk *w = k->w;
+    jmemo_draft *d = &k->w->memo.draft;
+    size_t from = (size_t)(w->event_end - w->offset);
+    d->usable = !w->memo.off && w->event_end >= w->offset && from <= start && start - from < JMEMO_LEAD_MAX &&
+                is_lead(k->v->text + from, start - from);
+    d->n_steps = 0;
+    d->n_fields = 0;
+    k->from = from;
+}
+
+/* A segment ends before a value that varies, or with the event. */
+static void end_segment(walk *k, jmemo_what what, jkey key, size_t end, size_t next)
+{
+    jmemo_draft *d = &k->w->memo.draft;
+    if (d->n_steps == JMEMO_STEPS_MAX) {
         d->usable = false;
         return;
     }
-    d->parts[d->n_parts++] = (jmemo_part){(uint8_t)key, (uint8_t)value.kind, (uint8_t)at, (uint8_t)value.n};
+    d->steps[d->n_steps++] = (jmemo_step){k->from, end, (uint8_t)what, (uint8_t)key};
+    k->from = next;
+}
+
+static void note_steady(walk *k, jkey key, jspan value)
+{
+    jmemo_draft *d = &k->w->memo.draft;
+    if (d->n_fields == JMEMO_PARTS_MAX || value.n > JMEMO_TEXT_MAX) {
+        d->usable = false;
+        return;
+    }
+    size_t at = (size_t)(value.s - k->v->text);
+    d->fields[d->n_fields++] = (jmemo_field){d->n_steps, (uint8_t)key, (uint8_t)value.kind, (uint16_t)value.n, at};
+}
+
+/* Note a field in the draft. A string under an unknown key is part of the segment. */
+static void note_field(walk *k, jkey key, size_t from, jspan value)
+{
+    static const uint32_t steady =
+        1U << JKEY_PH | 1U << JKEY_CAT | 1U << JKEY_PID | 1U << JKEY_TID | 1U << JKEY_BP | 1U << JKEY_SCOPE;
+    static const uint32_t varying = 1U << JKEY_NAME | 1U << JKEY_TS | 1U << JKEY_DUR | 1U << JKEY_ID;
+    bool string = value.kind == JKIND_STRING;
+    bool simple = string || (value.kind == JKIND_SCALAR && value.n > 0);
+    size_t end = (size_t)(value.s - k->v->text) + value.n + string;
+    if (key == JKEY_ARGS && value.kind == JKIND_OBJECT) {
+        end_segment(k, JMEMO_ARGS, key, from, end);
+    } else if (simple && (varying >> key & 1)) {
+        end_segment(k, string ? JMEMO_STRING : JMEMO_SCALAR, key, from, end);
+    } else if (simple && (steady >> key & 1)) {
+        note_steady(k, key, value);
+    } else if (key == JKEY_NONE && simple && !string) {
+        end_segment(k, JMEMO_SKIP, key, from, end);
+    } else if (key != JKEY_NONE || !string) {
+        k->w->memo.draft.usable = false;
+    }
 }
 
 static void set_field(walk *k, jkey key, size_t from, jspan value)
@@ -309,7 +297,9 @@ static void set_field(walk *k, jkey key, size_t from, jspan value)
         k->w->event.seen |= 1U << key;
         k->w->event.field[key] = value;
     }
-    note_field(k, key, from, value);
+    if (k->w->memo.draft.usable) {
+        note_field(k, key, from, value);
+    }
 }
 
 static jstep walk_bracket(walk *k, jkey key, size_t from)
@@ -381,22 +371,13 @@ static jstep walk_key(walk *k, size_t open, jkey *key, size_t *colon)
     }
     *key = jkeys_event(&k->w->keys, v->text + open + 1, close - open - 1);
     *colon = jcursor_next(&k->c);
+    k->n_keys++;
+    k->is_first_known |= k->n_keys == 1 && *key != JKEY_NONE;
     if (*colon >= v->n || v->text[*colon] != ':' || jview_solid(v, close + 1) != *colon) {
         return bad_at(k, *colon);
     }
     bool document = close - open - 1 == 11 && memcmp(v->text + open + 1, "traceEvents", 11) == 0;
     return document ? (k->at = open, JSTEP_BAD) : JSTEP_DONE;
-}
-
-/* Behind a value that the memo took, a comma or the event's bracket must come, as behind any other. */
-static jstep check_follows(const jview *v, size_t pos, size_t *end)
-{
-    size_t next = jview_token(v, pos);
-    *end = next;
-    if (next >= v->n) {
-        return JSTEP_MORE;
-    }
-    return v->text[next] == ',' || v->text[next] == '}' ? JSTEP_DONE : JSTEP_BAD;
 }
 
 static jstep walk_fields(walk *k)
@@ -425,32 +406,33 @@ static jstep walk_fields(walk *k)
     }
 }
 
+/* The event whose bracket is at `start` was walked: count it, and keep the way it took. */
+static void keep_draft(walk *k, size_t start)
+{
+    jmemo *m = &k->w->memo;
+    if (m->off) {
+        m->off--;
+        return;
+    }
+    jmemo_count(m, false);
+    end_segment(k, JMEMO_END, JKEY_NONE, k->at + 1, k->at + 1);
+    if (m->draft.usable) {
+        jmemo_learn(m, k->v->text, start, k->is_first_known);
+    }
+}
+
 jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end)
 {
     w->event.seen = 0;
     w->event.args_seen = 0;
+    w->event.like = 0;
     w->event.offset = w->offset + start;
-    unsigned place = JMEMO_BEGIN;
-    size_t pos = start + 1;
-    bool memo = jmemo_event(&w->memo);
-    if (memo) {
-        pos = walk_known(w, v, pos, &place);
-    }
-    if (place == JMEMO_END) {
-        *end = pos;
-        return JSTEP_DONE;
-    }
-    if (place != JMEMO_BEGIN) {
-        jstep follows = check_follows(v, pos, end);
-        if (follows != JSTEP_DONE) {
-            return follows;
-        }
-    }
-    walk k = {.w = w, .v = v, .c = jcursor_at(v->bits, pos)};
-    begin_draft(&k, pos, place);
+    w->memo.held = 0;
+    walk k = {.w = w, .v = v, .c = jcursor_at(v->bits, start + 1)};
+    begin_draft(&k, start);
     jstep step = walk_fields(&k);
-    if (memo && step == JSTEP_DONE) {
-        jmemo_learn(&w->memo, &k.draft, v->text, k.at + 1, JMEMO_END);
+    if (step == JSTEP_DONE) {
+        keep_draft(&k, start);
     }
     *end = step == JSTEP_DONE ? k.at + 1 : k.at;
     return step;

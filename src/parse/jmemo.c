@@ -2,112 +2,195 @@
 
 #include <string.h>
 
+#include "parse/jkeys.h"
+#include "parse/jscan.h"
+
 enum { PERIOD = 4096, PAUSE = 65536 };
 
-bool jmemo_event(jmemo *m)
+void jmemo_count(jmemo *m, bool hit)
 {
-    if (m->off) {
-        m->off--;
-        return false;
-    }
+    m->n_hits += hit;
     if (++m->n_events == PERIOD) {
         m->off = m->n_hits < PERIOD / 2 ? PAUSE : 0;
         m->n_events = 0;
         m->n_hits = 0;
     }
-    return true;
 }
 
-static uint64_t load(const char *s)
+static bool matches(const jmemo *m, const jmemo_node *s, const char *text, size_t n)
 {
-    uint64_t v = 0;
-    memcpy(&v, s, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
+    const char *own = jmemo_text(m, s);
+    return s->len <= n && text[s->probe] == own[s->probe] && jscan_same(text, own, s->len);
 }
 
-/* 16 bytes at once: every processor that matters has registers of that size. */
-typedef uint64_t wide __attribute__((vector_size(16)));
-
-static inline wide differ_at(const char *a, const char *b, size_t at)
+unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n)
 {
-    wide x;
-    wide y;
-    memcpy(&x, a + at, sizeof x);
-    memcpy(&y, b + at, sizeof y);
-    return x ^ y;
-}
-
-/* In steps of 16 bytes, the last one overlapping: a call costs more than these few comparisons. */
-static inline bool same_text(const jmemo_segment *s, const char *text)
-{
-    size_t n = s->len;
-    if (n < 16) {
-        uint64_t differ = load(s->text) ^ load(text);
-        return n < 8 ? differ << (64 - 8 * n) == 0 : (differ | (load(s->text + n - 8) ^ load(text + n - 8))) == 0;
-    }
-    wide differ = differ_at(s->text, text, n - 16);
-    for (size_t i = 0; i < n - 16; i += 16) {
-        differ |= differ_at(s->text, text, i);
-    }
-    return (differ[0] | differ[1]) == 0;
-}
-
-static inline bool matches(const jmemo_segment *s, const char *text, size_t n)
-{
-    return s->len && s->len <= n && same_text(s, text);
-}
-
-/* Segments follow each other in few orders, so that the one before tells most of the next. */
-static uint8_t *guess_of(jmemo *m, unsigned place)
-{
-    return place == JMEMO_BEGIN ? &m->begins[m->begin] : &m->after[m->place][m->way];
-}
-
-static const jmemo_segment *take(jmemo *m, unsigned place, unsigned way)
-{
-    m->n_hits += place == JMEMO_NAME;
-    m->begin = place == JMEMO_BEGIN ? (uint8_t)way : m->begin;
-    m->place = (uint8_t)place;
-    m->way = (uint8_t)way;
-    return &m->segments[place][way];
-}
-
-const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size_t n)
-{
-    const jmemo_segment *ways = m->segments[place];
-    uint8_t *guess = guess_of(m, place);
-    if (matches(&ways[*guess], text, n)) {
-        return take(m, place, *guess);
-    }
-    for (unsigned i = 0; i < JMEMO_WAYS; i++) {
-        bool likely = ways[i].len < 8 || (ways[i].len <= n && load(text + ways[i].probe_at) == ways[i].probe);
-        if (likely && matches(&ways[i], text, n)) {
-            *guess = (uint8_t)i;
-            return take(m, place, i);
+    uint16_t *link = &m->nodes[parent].child;
+    for (unsigned i = *link; i; link = &m->nodes[i].sibling, i = *link) {
+        jmemo_node *s = &m->nodes[i];
+        if (matches(m, s, text, n)) {
+            *link = s->sibling;
+            s->sibling = m->nodes[parent].child;
+            m->nodes[parent].child = (uint16_t)i;
+            return i;
         }
     }
-    return NULL;
+    return 0;
 }
 
-void jmemo_learn(jmemo *m, const jmemo_draft *d, const char *text, size_t end, unsigned next)
+/* ---- learning ---- */
+
+static void forget_all(jmemo *m)
 {
-    size_t n = end - d->start;
-    const char *from = text + d->start;
-    if (!d->usable || n == 0 || n > JMEMO_TEXT_MAX || memchr(from, '\\', n)) {
+    m->n_nodes = 1;
+    m->nodes[0] = (jmemo_node){0};
+    m->n_parts = 0;
+    m->n_text = JMEMO_TEXT_PAD;
+    m->leaf = 0;
+    m->held = 0;
+}
+
+static bool has_room(const jmemo *m, const jmemo_draft *d)
+{
+    return m->n_nodes > 0 && m->n_nodes + d->n_steps <= JMEMO_NODES &&
+           m->n_parts + (size_t)d->n_steps * d->n_fields <= JMEMO_PARTS &&
+           m->n_text + (size_t)d->n_steps * JMEMO_TEXT_MAX <= JMEMO_TEXT_PAD + JMEMO_TEXT_BYTES;
+}
+
+static bool may_learn(const jmemo_draft *d, const char *text)
+{
+    bool has_phase = false;
+    for (unsigned i = 0; i < d->n_fields; i++) {
+        has_phase |= d->fields[i].key == JKEY_PH;
+    }
+    for (unsigned i = 0; i < d->n_steps; i++) {
+        size_t n = d->steps[i].end - d->steps[i].from;
+        if (n == 0 || n > JMEMO_TEXT_MAX || memchr(text + d->steps[i].from, '\\', n)) {
+            return false;
+        }
+    }
+    return d->usable && has_phase;
+}
+
+/* Nodes whose segments read the same share the text. */
+static uint32_t keep_text(jmemo *m, const char *text, size_t n)
+{
+    for (unsigned i = 1; i < m->n_nodes; i++) {
+        if (m->nodes[i].len == n && memcmp(jmemo_text(m, &m->nodes[i]), text, n) == 0) {
+            return m->nodes[i].text;
+        }
+    }
+    uint32_t at = m->n_text;
+    memcpy(m->text + at, text, n);
+    m->n_text += (uint32_t)n;
+    return at;
+}
+
+/* The steady fields of the first `n` steps, whose nodes are given; of those with the same key the last. */
+static void keep_parts(jmemo *m, jmemo_node *s, unsigned n, const unsigned *nodes)
+{
+    const jmemo_draft *d = &m->draft;
+    s->parts = (uint16_t)m->n_parts;
+    for (unsigned i = 0; i < d->n_fields && d->fields[i].step < n; i++) {
+        const jmemo_field *f = &d->fields[i];
+        uint32_t at = m->nodes[nodes[f->step]].text + (uint32_t)(f->at - d->steps[f->step].from);
+        unsigned k = 0;
+        while (k < s->n_parts && m->parts[s->parts + k].key != f->key) {
+            k++;
+        }
+        m->parts[s->parts + k] = (jmemo_part){f->key, f->kind, f->n, at};
+        s->n_parts = (uint8_t)(k == s->n_parts ? k + 1 : s->n_parts);
+    }
+    m->n_parts += s->n_parts;
+}
+
+/* Which fields are there before what comes behind the first `n` steps. */
+static uint32_t seen_before(const jmemo_draft *d, unsigned n)
+{
+    uint32_t seen = 0;
+    for (unsigned i = 0; i < d->n_fields; i++) {
+        seen |= d->fields[i].step < n ? 1U << d->fields[i].key : 0;
+    }
+    for (unsigned i = 0; i + 1 < n; i++) {
+        seen |= d->steps[i].what != JMEMO_SKIP ? 1U << d->steps[i].key : 0;
+    }
+    return seen;
+}
+
+static uint16_t find_difference(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+    while (i + 1 < n && a[i] == b[i]) {
+        i++;
+    }
+    return (uint16_t)i;
+}
+
+/* A new child comes first. Of too many the last goes, and with it what comes behind it. */
+static void put_first(jmemo *m, unsigned parent, unsigned child)
+{
+    jmemo_node *s = &m->nodes[child];
+    unsigned first = m->nodes[parent].child;
+    s->probe = first ? find_difference(jmemo_text(m, s), jmemo_text(m, &m->nodes[first]), s->len) : 0;
+    s->sibling = (uint16_t)first;
+    m->nodes[parent].child = (uint16_t)child;
+    unsigned n = 1;
+    for (unsigned i = child; i; i = m->nodes[i].sibling) {
+        if (n++ == JMEMO_SIBLINGS_MAX) {
+            m->nodes[i].sibling = 0;
+        }
+    }
+}
+
+static unsigned find_child(const jmemo *m, unsigned parent, const jmemo_step *step, const char *text)
+{
+    unsigned i = m->nodes[parent].child;
+    for (; i; i = m->nodes[i].sibling) {
+        const jmemo_node *s = &m->nodes[i];
+        if (s->len == step->end - step->from && s->what == step->what && s->key == step->key &&
+            memcmp(jmemo_text(m, s), text + step->from, s->len) == 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *text, unsigned *nodes)
+{
+    const jmemo_step *from = &m->draft.steps[step];
+    jmemo_node *s = &m->nodes[m->n_nodes];
+    *s = (jmemo_node){.what = from->what, .key = from->key, .parent = (uint16_t)parent};
+    s->len = (uint16_t)(from->end - from->from);
+    s->text = keep_text(m, text + from->from, s->len);
+    s->seen = seen_before(&m->draft, step + 1);
+    nodes[step] = m->n_nodes;
+    if (s->what == JMEMO_END || s->what == JMEMO_ARGS) {
+        keep_parts(m, s, step + 1, nodes);
+    }
+    if (s->what == JMEMO_END && m->likes + 1 < JMEMO_LIKES) {
+        s->like = (uint16_t)++m->likes;
+    }
+    put_first(m, parent, m->n_nodes);
+    return m->n_nodes++;
+}
+
+void jmemo_learn(jmemo *m, const char *text, size_t open, bool is_key_known)
+{
+    const jmemo_draft *d = &m->draft;
+    if (!may_learn(d, text)) {
         return;
     }
-    unsigned way = m->victim[d->place];
-    m->victim[d->place] = (uint8_t)((way + 1) % JMEMO_WAYS);
-    jmemo_segment *s = &m->segments[d->place][way];
-    s->len = (uint8_t)n;
-    s->next = (uint8_t)next;
-    s->n_parts = (uint8_t)d->n_parts;
-    s->probe_at = (uint8_t)(n < 16 ? 0 : n - 16);
-    s->probe = load(from + s->probe_at);
-    memcpy(s->parts, d->parts, sizeof s->parts);
-    memcpy(s->text, from, n);
-    *guess_of(m, d->place) = (uint8_t)way;
+    if (!has_room(m, d)) {
+        forget_all(m);
+    }
+    unsigned nodes[JMEMO_STEPS_MAX];
+    unsigned at = 0;
+    for (unsigned i = 0; i < d->n_steps; i++) {
+        unsigned child = find_child(m, at, &d->steps[i], text);
+        at = nodes[i] = child ? child : add_child(m, at, i, text, nodes);
+    }
+    jmemo_node *first = &m->nodes[nodes[0]];
+    first->open = (uint8_t)(open - d->steps[0].from);
+    first->is_key_known = is_key_known;
+    m->leaf = at;
 }

@@ -1,7 +1,12 @@
 /*
- * What writers repeat: the text between the fields that vary (name, ts, dur, args, id) is the same for many events.
- * Such a *segment* is remembered with the fields found in it; where it comes again, it need not be walked. The result
- * is the same, because a segment's text alone decides what is in it. Turns itself off where it does not pay.
+ * What writers repeat: the text between the values that vary (name, ts, dur, args, id) is the same for many events.
+ * Such a *segment* is remembered with the fields found in it, as a node of a tree: the segments of an event are a way
+ * from the root to a leaf, and events of one leaf are alike in all but the values that vary. An event that takes a
+ * known way need not be walked (jknown.c). The result is the same, because a segment's text alone decides what is in
+ * it.
+ *
+ * The first segment of an event begins where the event before it ended. No segment holds a backslash, so that where
+ * strings begin and end in it does not hang on what comes before. Turns itself off where it does not pay.
  */
 #ifndef MAREY_PARSE_JMEMO_H
 #define MAREY_PARSE_JMEMO_H
@@ -10,61 +15,107 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { JMEMO_TEXT_MAX = 160, JMEMO_WAYS = 8, JMEMO_PARTS_MAX = 8 };
+enum {
+    JMEMO_TEXT_MAX = 320, /* of one segment */
+    JMEMO_STEPS_MAX = 12, /* segments of one event */
+    JMEMO_PARTS_MAX = 16, /* steady fields of one event */
+    JMEMO_NODES = 1024,
+    JMEMO_PARTS = 2048,
+    JMEMO_TEXT_BYTES = 32768,
+    JMEMO_TEXT_PAD = 64,  /* readable on either side */
+    JMEMO_LEAD_MAX = 128, /* before an event's bracket */
+    JMEMO_SIBLINGS_MAX = 32,
+    JMEMO_LIKES = 4096
+};
 
-/* What comes before a segment, or varies after it. END: nothing, the segment ends with the event's bracket. */
-typedef enum jmemo_place {
-    JMEMO_BEGIN,
-    JMEMO_NAME,
-    JMEMO_TS,
-    JMEMO_DUR,
-    JMEMO_ARGS,
-    JMEMO_ID,
-    JMEMO_END,
-    JMEMO_PLACES = JMEMO_END
-} jmemo_place;
+/* What comes behind a segment. */
+typedef enum jmemo_what {
+    JMEMO_END,    /* nothing: the segment ends with the event's bracket */
+    JMEMO_STRING, /* a string: the segment ends with its quote, the next begins behind the closing one */
+    JMEMO_SCALAR,
+    JMEMO_ARGS, /* an object */
+    JMEMO_SKIP  /* a scalar that nobody wants */
+} jmemo_what;
 
+/* A steady field of an event. */
 typedef struct jmemo_part {
     uint8_t key;  /* jkey */
     uint8_t kind; /* jkind */
-    uint8_t at;   /* from the segment's first byte */
-    uint8_t n;
+    uint16_t n;
+    uint32_t at; /* in the memo's texts */
 } jmemo_part;
 
-typedef struct jmemo_segment {
-    uint64_t probe; /* 8 bytes near the end, where categories and threads differ: tried first */
-    uint8_t len;    /* 0: empty */
-    uint8_t probe_at;
-    uint8_t next; /* jmemo_place that follows */
+typedef struct jmemo_node {
+    uint32_t text; /* where in the texts */
+    uint16_t len;
+    uint8_t what;                    /* jmemo_what */
+    uint8_t key;                     /* jkey of the value that varies */
+    uint16_t child, sibling, parent; /* nodes; 0: none. The child that hit last comes first */
+    uint16_t next;                   /* of a leaf: the first node of the event that followed last time */
+    uint16_t probe;                  /* a byte where this segment differs from others: tried first */
+    uint16_t parts;                  /* of leaves and before args: all steady fields that came before */
     uint8_t n_parts;
-    jmemo_part parts[JMEMO_PARTS_MAX];
-    char text[JMEMO_TEXT_MAX];
-} jmemo_segment;
+    uint8_t open;      /* of a first node: where the event's bracket is */
+    bool is_key_known; /* of a first node: so is the first key */
+    uint16_t like;     /* of a leaf: jevent.like */
+    uint32_t seen;     /* jevent.seen before the value that varies */
+} jmemo_node;
 
-typedef struct jmemo {
-    jmemo_segment segments[JMEMO_PLACES][JMEMO_WAYS];
-    uint8_t after[JMEMO_PLACES][JMEMO_WAYS]; /* the way that came after this one last time */
-    uint8_t begins[JMEMO_WAYS];              /* likewise from the begin of one event to that of the next */
-    uint8_t begin, place, way;               /* the last begin that hit; the last segment that hit */
-    uint8_t victim[JMEMO_PLACES]; /* the way to be replaced next */
-    uint32_t n_events;            /* since the last look at the hits */
-    uint32_t n_hits;
-    uint32_t off; /* events to go before it is tried again */
-} jmemo;
+/* A segment of an event that is walked. */
+typedef struct jmemo_step {
+    size_t from, end; /* in the view */
+    uint8_t what, key;
+} jmemo_step;
 
-/* A segment under way: where it began and what was found in it. */
+typedef struct jmemo_field {
+    uint8_t step, key, kind;
+    uint16_t n;
+    size_t at; /* in the view */
+} jmemo_field;
+
+/* An event under way. */
 typedef struct jmemo_draft {
-    size_t start;
-    unsigned place;
-    unsigned n_parts;
     bool usable;
-    jmemo_part parts[JMEMO_PARTS_MAX];
+    uint8_t n_steps, n_fields;
+    jmemo_step steps[JMEMO_STEPS_MAX];
+    jmemo_field fields[JMEMO_PARTS_MAX];
 } jmemo_draft;
 
-/** Count an event. @return whether the memo is to be used for it */
-bool jmemo_event(jmemo *m);
-/** The segment that `text` begins with. `n`: readable text. NULL: none */
-const jmemo_segment *jmemo_find(jmemo *m, unsigned place, const char *text, size_t n);
-void jmemo_learn(jmemo *m, const jmemo_draft *d, const char *text, size_t end, unsigned next);
+typedef struct jmemo {
+    uint32_t n_events; /* since the last look at the hits */
+    uint32_t n_hits;
+    uint32_t off; /* events to go before it is tried again */
+    uint32_t n_nodes, n_parts, n_text;
+    uint32_t likes; /* numbers given */
+    uint32_t leaf;  /* of the last event that hit; 0: none */
+    uint32_t held;  /* the node whose steady fields the walker's event holds; 0: none */
+    jmemo_draft draft;
+    jmemo_node nodes[JMEMO_NODES]; /* 0: the root */
+    jmemo_part parts[JMEMO_PARTS];
+    char text[JMEMO_TEXT_PAD + JMEMO_TEXT_BYTES + JMEMO_TEXT_PAD];
+} jmemo;
+
+/** Zero is an empty memo. Count an event. @param hit it took a known way */
+void jmemo_count(jmemo *m, bool hit);
+
+/**
+ * The child of `parent` whose segment `text` begins with, of `n` bytes; it comes first from now on. Reads up to
+ * JMEMO_TEXT_PAD bytes more. 0: none
+ */
+unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n);
+
+/**
+ * Remember the event of the draft.
+ *
+ * @param text what the draft's positions count from
+ * @param open where the event's bracket is
+ * @param is_key_known see jmemo_node
+ */
+void jmemo_learn(jmemo *m, const char *text, size_t open, bool is_key_known);
+
+static inline const char *jmemo_text(const jmemo *m, const jmemo_node *s)
+{
+    return m->text + s->text;
+}
 
 #endif

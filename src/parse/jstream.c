@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { RESTART_BYTES = 4096 };
+enum { RESTART_BYTES = 4096, EVENT_BYTES = 1024 };
 
 static const jblock all_ones = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
@@ -50,8 +50,8 @@ static void make_bits(window *win, const char *text, size_t n, const jwalk *w, j
     win->bits[blocks] = all_ones;
 }
 
-/* How much of `n` bytes to look at: all, but after a restart first a little. Where every few bytes are damage, each
- * restart would cost a whole window else. */
+/* How much of `n` bytes to look at: all, but at first only a little where the rest may not need bitmaps, or not these.
+ */
 static size_t view_of(window *win, size_t n)
 {
     if (win->view < n) {
@@ -59,6 +59,42 @@ static size_t view_of(window *win, size_t n)
         win->view *= 2;
     }
     return n;
+}
+
+/*
+ * All of `n` bytes: events that are known by heart as long as they come, then bitmaps for a little text, and the walk
+ * over its tokens, until it gives an event. Where that is all damage, or nothing is known, the little text grows.
+ *
+ * @return MORE or STOPPED
+ */
+static jwalk_result walk_text(window *win, jwalk *w, const jstream_options *o, const char *text, size_t n, bool last,
+                              size_t *consumed)
+{
+    size_t at = 0;
+    jwalk_result result = JWALK_GIVEN;
+    win->view = w->memo.off ? win->view : EVENT_BYTES;
+    for (bool whole = false; result != JWALK_STOPPED && !(whole && result == JWALK_MORE);) {
+        size_t done = 0;
+        result = jwalk_known(w, text + at, n - at, o->bits, &done);
+        at += done;
+        w->offset += done;
+        if (result == JWALK_STOPPED) {
+            break;
+        }
+        size_t view = view_of(win, n - at);
+        whole = view == n - at;
+        make_bits(win, text + at, view, w, o->bits);
+        result = jwalk_run(w, text + at, win->bits, view, whole && last, &done);
+        at += done;
+        w->offset += done;
+        if (result == JWALK_RESTART) {
+            win->view = RESTART_BYTES;
+        } else if (result == JWALK_GIVEN) {
+            win->view = done * 2 > EVENT_BYTES ? done * 2 : EVENT_BYTES;
+        }
+    }
+    *consumed = at;
+    return result;
 }
 
 static marey_status report(const jstream_options *o)
@@ -91,22 +127,16 @@ static marey_status run_in_place(window *win, jwalk *w, const jstream_options *o
 {
     size_t whole = win->cap / 64 * 64;
     while (m->n - m->at >= whole + JWALK_PAD_BYTES) {
-        const char *text = m->text + m->at;
-        size_t n = view_of(win, whole);
-        make_bits(win, text, n, w, o->bits);
         size_t consumed = 0;
-        jwalk_result result = jwalk_run(w, text, win->bits, n, false, &consumed);
+        jwalk_result result = walk_text(win, w, o, m->text + m->at, whole, false, &consumed);
         m->at += consumed;
-        w->offset += consumed;
         if (result == JWALK_STOPPED) {
             return w->status;
         }
         if (report(o) != MAREY_OK) {
             return MAREY_CANCELLED;
         }
-        if (result == JWALK_RESTART) {
-            win->view = RESTART_BYTES;
-        } else if (consumed == 0 && n == whole) {
+        if (consumed == 0) {
             break;
         }
     }
@@ -118,22 +148,10 @@ static jwalk_result run_buffered(window *win, jwalk *w, const jstream_options *o
 {
     memset(win->text + win->n, ' ', JWALK_PAD_BYTES);
     size_t at = 0;
-    for (;;) {
-        size_t n = view_of(win, win->n - at);
-        bool whole = n == win->n - at;
-        make_bits(win, win->text + at, n, w, o->bits);
-        size_t consumed = 0;
-        jwalk_result result = jwalk_run(w, win->text + at, win->bits, n, whole && !more, &consumed);
-        at += consumed;
-        w->offset += consumed;
-        if (result == JWALK_RESTART) {
-            win->view = RESTART_BYTES;
-        } else if (result == JWALK_STOPPED || whole) {
-            win->n -= at;
-            memmove(win->text, win->text + at, win->n);
-            return result;
-        }
-    }
+    jwalk_result result = walk_text(win, w, o, win->text, win->n, !more, &at);
+    win->n -= at;
+    memmove(win->text, win->text + at, win->n);
+    return result;
 }
 
 static marey_status run(window *win, jwalk *w, const jstream_options *o)
@@ -164,6 +182,7 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
     jstream_options o = *options;
     o.bits = o.bits ? o.bits : jbits;
     win.view = SIZE_MAX / 2;
+    w->memo.off = o.by_tokens ? UINT32_MAX : w->memo.off;
     memory_text m = {o.memory, o.memory_bytes, 0};
     marey_status status = MAREY_OK;
     if (o.memory) {

@@ -21,6 +21,7 @@ typedef struct jstream_options {
     size_t memory_bytes;
     size_t window_bytes; /* 0: JSTREAM_WINDOW_BYTES */
     bool eager;          /* walk after every read instead of filling the window first; for tests */
+    bool by_tokens;      /* walk every event token by token, as if none looked like another; for tests */
     jbits_fn bits;       /* NULL: the best */
     void *read_ctx;      /* private: set by jstream_run() */
 } jstream_options;

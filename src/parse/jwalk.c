@@ -5,14 +5,14 @@
 #include "parse/jwalk_private.h"
 
 enum {
-    LARGE_EVENT_BYTES = 64 * 1024, /* an event beyond that may be damage: a lost bracket swallows the rest */
-    SMALL_EVENT_BYTES = 2 * 1024,  /* the limit where next to nothing else is found but damage */
-    BLANKS_MAX = 4096,             /* more blanks than any indentation */
-    STRING_KEPT_BYTES = 64 * 1024  /* longer strings in skipped values are passed through */
+    LARGE_EVENT_BYTES = JWALK_LINE_BYTES_MAX, /* an event beyond that may be damage: a lost bracket swallows the rest */
+    SMALL_EVENT_BYTES = 2 * 1024,             /* the limit where next to nothing else is found but damage */
+    BLANKS_MAX = 4096,                        /* more blanks than any indentation */
+    STRING_KEPT_BYTES = 64 * 1024             /* longer strings in skipped values are passed through */
 };
 
-/* What a state's handler says. GO: again, in whatever state that is now. */
-typedef enum verdict { GO, MORE, RESTART, STOP } verdict;
+/* What a state's handler says. GO: again, in whatever state that is now. GIVEN: an event, and the memo is at work. */
+typedef enum verdict { GO, MORE, RESTART, GIVEN, STOP } verdict;
 
 void jwalk_init(jwalk *w, const jwalk_ops *ops, void *ctx, diag *d, uint32_t file)
 {
@@ -23,6 +23,7 @@ void jwalk_init(jwalk *w, const jwalk_ops *ops, void *ctx, diag *d, uint32_t fil
     w->file = file;
     w->rescan_from = UINT64_MAX;
     w->cut_at = UINT64_MAX;
+    w->event_end = UINT64_MAX;
     jkeys_init(&w->keys);
 }
 
@@ -86,10 +87,9 @@ static verdict deliver(jwalk *w, jview *v, size_t end)
         }
         return GO;
     }
-    w->lost = false;
-    w->n_events++;
-    w->status = w->ops.event(w->ctx, e);
-    return w->status == MAREY_OK ? GO : STOP;
+    w->event_end = w->offset + end;
+    marey_status status = jwalk_give(w);
+    return status != MAREY_OK ? STOP : w->memo.off ? GO : GIVEN;
 }
 
 /* ---- events ---- */
@@ -100,7 +100,7 @@ static verdict deliver(jwalk *w, jview *v, size_t end)
  */
 static size_t event_limit(const jwalk *w, size_t pos)
 {
-    const uint64_t free_bytes = (uint64_t)8 * JWALK_EVENT_BYTES_MAX;
+    const uint64_t free_bytes = JWALK_FREE_WASTE;
     if (w->wasted_bytes <= free_bytes) {
         return JWALK_EVENT_BYTES_MAX;
     }
@@ -655,7 +655,9 @@ jwalk_result jwalk_run(jwalk *w, const char *text, const jblock *bits, size_t n,
         what = step(w, &v);
     }
     *consumed = v.pos;
-    return what == MORE ? JWALK_MORE : what == RESTART ? JWALK_RESTART : JWALK_STOPPED;
+    static const jwalk_result results[] = {
+        [MORE] = JWALK_MORE, [RESTART] = JWALK_RESTART, [GIVEN] = JWALK_GIVEN, [STOP] = JWALK_STOPPED};
+    return results[what];
 }
 
 void jwalk_finish(jwalk *w)

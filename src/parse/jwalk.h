@@ -25,11 +25,13 @@ enum {
     JWALK_EVENT_BYTES_MAX = 16 * 1024 * 1024, /* larger events are dropped and counted */
     JWALK_META_BYTES_MAX = 1024 * 1024,       /* larger top-level values are skipped and counted */
     JWALK_PAD_BYTES = 128,                    /* readable bytes that must follow a window's text */
-    JWALK_LIKES = 4096                        /* jevent.like is less */
+    JWALK_LINE_BYTES_MAX = 64 * 1024,         /* larger objects outside a list are no events */
+    JWALK_LIKES = JMEMO_LIKES                 /* jevent.like is less */
 };
 
 /* One event. Only the fields whose bit is set in `seen` (1 << JKEY_x) and `args_seen` (1 << JARG_x) hold anything;
- * spans point into the window and last until the callback returns. Of repeated keys the last one counts. */
+ * spans point into the window, or to what the walker keeps of such events, and last until the callback returns. Of
+ * repeated keys the last one counts. */
 typedef struct jevent {
     uint32_t seen;
     uint32_t args_seen;
@@ -86,6 +88,7 @@ typedef enum jwalk_state {
 typedef enum jwalk_result {
     JWALK_MORE,    /* give more text behind what is left */
     JWALK_RESTART, /* compute the bitmaps again from `consumed` on */
+    JWALK_GIVEN,   /* an event was given: what follows may be known, try jwalk_known() */
     JWALK_STOPPED  /* the callback said so; see `status` */
 } jwalk_result;
 
@@ -106,10 +109,11 @@ typedef struct jwalk {
      */
     uint64_t rescan_from;
     /* private */
-    bool bare;   /* the list of events is the document */
-    bool unsure; /* went on after damage: bare or not is unknown */
-    bool lost;   /* no event was found since the damage; already counted */
-    bool comma;  /* a comma came last */
+    bool bare;          /* the list of events is the document */
+    bool unsure;        /* went on after damage: bare or not is unknown */
+    bool lost;          /* no event was found since the damage; already counted */
+    bool comma;         /* a comma came last */
+    uint64_t event_end; /* stream offset behind the last event; UINT64_MAX: none yet */
     uint32_t skip_depth;
     jwalk_state after_skip;
     uint64_t skip_from;
@@ -126,6 +130,16 @@ void jwalk_init(jwalk *w, const jwalk_ops *ops, void *ctx, diag *d, uint32_t fil
 /** Begin blind: the text is no JSON from its first byte on (a page around a trace, a second pass), so look for events.
  */
 void jwalk_start_lost(jwalk *w);
+
+/**
+ * Events that look like some before, as long as they come: no bitmaps are needed for them. What jwalk_run() would do
+ * with them, only sooner.
+ *
+ * @param text n bytes, then JWALK_PAD_BYTES of anything
+ * @param bits for arguments that the reader does not know
+ * @return MORE: jwalk_run() must have what is behind `consumed`; STOPPED
+ */
+jwalk_result jwalk_known(jwalk *w, const char *text, size_t n, jbits_fn bits, size_t *consumed);
 
 /**
  * Walk one window.

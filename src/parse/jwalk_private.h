@@ -4,6 +4,9 @@
 
 #include "parse/jwalk.h"
 
+/* Text that may be walked in vain before events are held to smaller limits. */
+enum { JWALK_FREE_WASTE = 8 * JWALK_EVENT_BYTES_MAX };
+
 typedef struct jview {
     const char *text;
     const jblock *bits;
@@ -65,7 +68,21 @@ typedef enum jstep { JSTEP_DONE, JSTEP_MORE, JSTEP_BAD } jstep;
 
 /** Walk the event whose '{' is at `start`. *end: behind its '}', or where it went wrong. */
 jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end);
+/** The arguments that `text` begins with, where the reader knows them. @return how many bytes they are; 0: not known */
+size_t jevent_known_args(jwalk *w, const char *text, size_t n);
+/** Walk the arguments whose '{' is at `start`, which jevent_known_args() did not know. */
+jstep jevent_args(jwalk *w, const jview *v, size_t start, size_t *end);
 /** Find the end of the object or array at `start`: behind its bracket. BAD when brackets don't match. */
 jstep jview_nested(const jview *v, size_t start, size_t *end);
+
+/** Give w->event, which has a phase, to the reader. */
+static inline marey_status jwalk_give(jwalk *w)
+{
+    w->comma = false;
+    w->lost = false;
+    w->n_events++;
+    w->status = w->ops.event(w->ctx, &w->event);
+    return w->status;
+}
 
 #endif
