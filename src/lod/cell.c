@@ -80,7 +80,7 @@ static uint8_t least_share(const lod_row *row, const lod_cell *c, double per_ns)
 
 /* A record: bin and length (two bytes each, little endian), row, classes, the planes behind the classes, (class,
  * share)... */
-enum { RECORD_HEAD = 11 };
+enum { RECORD_HEAD = 11, FIRST_RECORDS = 1024 };
 
 static unsigned record_classes(const lod_axis *a, const lod_cell *c, double per_ns, unsigned busy, uint8_t *p)
 {
@@ -101,8 +101,8 @@ static void record_shares(const lod_block *b, unsigned level, unsigned row, cons
     double per_row = per_ns;
     int64_t busy_ns = 0;
     if (a->r == R_TRACK) {
-        for (unsigned k = 0; k < CLASS_COUNT; k++) {
-            busy_ns += c->class_ns[k];
+        for (unsigned m = c->mask; m != 0; m &= m - 1) {
+            busy_ns += c->class_ns[__builtin_ctz(m)];
         }
     }
     for (unsigned s = 0; s < a->n_sub; s++) {
@@ -117,11 +117,15 @@ static void record_shares(const lod_block *b, unsigned level, unsigned row, cons
 }
 
 /* Append the cell as `n_bins` equal ones to the level's records. */
-static inline void record(lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint64_t bin, uint64_t n_bins)
+static inline __attribute__((always_inline)) void record(lod_block *b, unsigned level, unsigned row, const lod_cell *c,
+                                                         uint64_t bin, uint64_t n_bins)
 {
     const lod_axis *a = b->axis;
     lod_level *l = &b->levels[level];
-    VEC_RESERVE(l->records, l->cap_records, l->n_records + RECORD_HEAD + 2 * CLASS_COUNT);
+    if (l->cap_records - l->n_records < RECORD_HEAD + 2 * CLASS_COUNT) {
+        l->cap_records = l->cap_records > 0 ? l->cap_records * 2 : FIRST_RECORDS;
+        l->records = mem_realloc_array(l->records, l->cap_records, 1);
+    }
     uint8_t *p = l->records + l->n_records;
     uint64_t in_tile = bin & (((uint64_t)1 << a->tile_shift) - 1U);
     p[0] = (uint8_t)in_tile;
@@ -309,5 +313,10 @@ void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells)
 
 void pyramid_wipe(uint8_t r, const tile_records *records, uint8_t *cells)
 {
-    paint_all(r, records, cells, 0);
+    enum { FEW_BYTES = 2048 }; /* of records: all cells of the tile are wiped as soon as those of so many */
+    if (records->n > FEW_BYTES) {
+        memset(cells, 0, (size_t)TILE_CELLS * LOD_PLANES);
+    } else {
+        paint_all(r, records, cells, 0);
+    }
 }

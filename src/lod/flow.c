@@ -40,23 +40,23 @@ void lod_flow_destroy(lod_flow *f)
 }
 
 /* How many of the waiting events from `at` on begin before the time. */
-static size_t count_before(const lod_flow *f, size_t at, int64_t t_ns)
+static size_t count_before(const lod_flow *f, const lod_event *at, int64_t t_ns)
 {
-    size_t lo = at;
-    size_t hi = f->n_waiting;
+    const lod_event *lo = at;
+    const lod_event *hi = f->tail;
     while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (f->waiting[mid].start_ns < t_ns) {
+        const lod_event *mid = lo + (hi - lo) / 2;
+        if (mid->start_ns < t_ns) {
             lo = mid + 1;
         } else {
             hi = mid;
         }
     }
-    return lo - at;
+    return (size_t)(lo - at);
 }
 
 /* The lowest level whose tile at the flow's column is stored. @return whether it is known */
-static bool find_base(const lod_flow *f, size_t at, int64_t now_ns, unsigned *base)
+static bool find_base(const lod_flow *f, const lod_event *at, int64_t now_ns, unsigned *base)
 {
     for (unsigned level = 0;; level++) {
         uint64_t col = f->col >> (LOD_FACTOR_BITS * level);
@@ -113,24 +113,23 @@ static void count_events(lod_flow *f, uint64_t n)
 }
 
 /* The segment at the flow's column: what waits for it from `at` on. @return where the next one begins */
-static size_t take_segment(lod_flow *f, size_t at, unsigned base, int64_t now_ns)
+static const lod_event *take_segment(lod_flow *f, const lod_event *at, unsigned base, int64_t now_ns)
 {
     /* Below the base nothing is stored: that is so for the whole column of the level just below. */
     unsigned shift = base > 0 ? LOD_FACTOR_BITS * (base - 1) : 0;
     uint64_t end_col = ((f->col >> shift) + 1) << shift;
     int64_t end_ns = (int64_t)(end_col << lod_col_shift(f->axis, 0));
     size_t n = count_before(f, at, end_ns);
-    const lod_event *events = f->waiting + at;
     if (base > 0) {
-        lod_leave_out(f, base, end_ns, events, n);
+        lod_leave_out(f, base, end_ns, at, n);
     }
     if (!f->is_segment) {
         begin_segment(f, base, end_ns);
     }
     if (f->n_blocks > 1) {
-        lod_add_to_ranks(f->blocks, events, events + n);
+        lod_add_to_ranks(f->blocks, at, at + n);
     } else {
-        lod_add_to_tracks(f->blocks[0], events, events + n);
+        lod_add_to_tracks(f->blocks[0], at, at + n);
     }
     count_events(f, n);
     f->direct_end_ns = end_ns;
@@ -142,9 +141,9 @@ static size_t take_segment(lod_flow *f, size_t at, unsigned base, int64_t now_ns
 }
 
 /* To the column of the next event, where nothing is left before it. */
-static void pass_gap(lod_flow *f, size_t at)
+static void pass_gap(lod_flow *f, const lod_event *at)
 {
-    uint64_t col = (uint64_t)f->waiting[at].start_ns >> lod_col_shift(f->axis, 0);
+    uint64_t col = (uint64_t)at->start_ns >> lod_col_shift(f->axis, 0);
     if (!f->has_started) {
         f->has_started = true;
         f->col = col;
@@ -156,36 +155,41 @@ static void pass_gap(lod_flow *f, size_t at)
 /* Take from the waiting events those whose segments are known. */
 static void settle(lod_flow *f, int64_t now_ns)
 {
-    size_t at = 0;
+    const lod_event *at = f->waiting;
     unsigned base = 0;
     count_events(f, f->n_direct);
     f->n_direct = 0;
-    while (at < f->n_waiting) {
+    while (at < f->tail) {
         pass_gap(f, at);
         if (!find_base(f, at, now_ns, &base)) {
             break;
         }
         at = take_segment(f, at, base, now_ns);
     }
-    f->n_waiting -= at;
-    if (at > 0) {
-        memmove(f->waiting, f->waiting + at, f->n_waiting * sizeof *f->waiting);
+    size_t n = (size_t)(f->tail - at);
+    if (at > f->waiting && n > 0) {
+        memmove(f->waiting, at, n * sizeof *at);
     }
+    f->tail = f->waiting + n;
 }
 
 /* Below LOD_SPARSE_EVENTS it may be that nothing is known; fewer than that remain. */
 void lod_flow_make_room(lod_flow *f, int64_t now_ns)
 {
-    if (f->n_waiting < LOD_SPARSE_EVENTS) {
-        f->room = f->room > 0 ? f->room * 2 : FIRST_ROOM;
-    } else {
+    size_t n = (size_t)(f->tail - f->waiting);
+    size_t room = n > 0 ? n * 4 : FIRST_ROOM;
+    room = room < LOD_SPARSE_EVENTS ? room : LOD_SPARSE_EVENTS;
+    if (n >= LOD_SPARSE_EVENTS) {
         settle(f, now_ns);
-        f->room = f->n_waiting + SETTLE_STEP < LOD_SPARSE_EVENTS ? LOD_SPARSE_EVENTS : f->n_waiting + SETTLE_STEP;
+        n = (size_t)(f->tail - f->waiting);
+        room = n + SETTLE_STEP < LOD_SPARSE_EVENTS ? LOD_SPARSE_EVENTS : n + SETTLE_STEP;
     }
-    if (f->room > f->cap_waiting) {
-        f->cap_waiting = f->room;
-        f->waiting = mem_realloc_array(f->waiting, f->cap_waiting, sizeof *f->waiting);
+    if (room > f->cap_waiting) {
+        f->cap_waiting = room;
+        f->waiting = mem_realloc_array(f->waiting, room, sizeof *f->waiting);
+        f->tail = f->waiting + n;
     }
+    f->room_end = f->waiting + room;
 }
 
 void lod_flow_finish(lod_flow *f)
@@ -193,8 +197,8 @@ void lod_flow_finish(lod_flow *f)
     unsigned base = 0;
     settle(f, INT64_MAX);
     while (f->is_segment || f->blocks[0]->active_rows != 0) {
-        if (find_base(f, 0, INT64_MAX, &base)) {
-            (void)take_segment(f, 0, base, INT64_MAX);
+        if (find_base(f, f->tail, INT64_MAX, &base)) {
+            (void)take_segment(f, f->tail, base, INT64_MAX);
         }
     }
     /* All columns of every level end here. */

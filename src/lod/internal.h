@@ -112,8 +112,9 @@ typedef struct lod_flow {
     int64_t direct_end_ns; /* events that begin before it need not wait */
     uint64_t n_direct;     /* those that did not, and are not counted in the levels so far */
     lod_event *waiting;    /* ascending */
-    size_t n_waiting, cap_waiting;
-    size_t room;                          /* what may wait before lod_flow_make_room() is called */
+    lod_event *tail;       /* where the next one goes */
+    lod_event *room_end;   /* what may wait before lod_flow_make_room() is called */
+    size_t cap_waiting;
     int64_t (*until_ns)[1 + CLASS_COUNT]; /* by rank: end of the union so far, of all and of each class */
 } lod_flow;
 
@@ -150,7 +151,7 @@ void lod_cell_close(lod_block *b, unsigned row, unsigned level);
 void lod_cell_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const lod_cell *one);
 
 /* row.c */
-/** Open the row's cell of the base that the time lies in, which is behind next_ns. */
+/** Open the row's cell of the base in which the time lies: it is behind next_ns. */
 void lod_track_open(lod_block *b, unsigned row, int64_t t_ns);
 /** The event ends behind the open cell. */
 void lod_track_go_on(lod_block *b, const lod_event *e);
@@ -187,8 +188,7 @@ static inline void lod_track_add(lod_block *b, const lod_event *e)
     c->count++;
     c->class_ns[e->klass] += to - e->start_ns;
     if (e->end_ns > to) {
-        lod_event runs = *e;
-        lod_track_go_on(b, &runs);
+        lod_track_go_on(b, e);
     }
 }
 

@@ -79,7 +79,7 @@ void pyramid_destroy(pyramid **pp)
 
 /* ------------------------------------------------------------------ events */
 
-static lod_flow *make_tracks(pyramid *p, uint32_t index)
+static lod_flow *tracks_at(pyramid *p, uint32_t index)
 {
     while (p->n_tracks <= index) {
         VEC_PUSH(p->tracks, p->n_tracks, p->cap_tracks, NULL);
@@ -93,25 +93,31 @@ static lod_flow *make_tracks(pyramid *p, uint32_t index)
 /* Only what belongs to a segment that has begun need not wait for it. @return whether the event does not */
 static inline bool is_direct(lod_flow *f, int64_t start_ns)
 {
-    if (start_ns >= f->direct_end_ns && f->n_waiting == f->room) {
+    if (start_ns >= f->direct_end_ns && f->tail == f->room_end) {
         lod_flow_make_room(f, start_ns);
     }
     return start_ns < f->direct_end_ns;
 }
 
-static inline void add_to_tracks(pyramid *p, uint32_t row, lod_event e)
+static inline void fill(lod_event *e, const pyramid_event *in, int64_t start_ns, int64_t limit_ns)
 {
-    uint32_t index = row / LOD_TRACK_ROWS;
-    lod_flow *f = index < p->n_tracks ? p->tracks[index] : NULL;
-    if (!f) {
-        f = make_tracks(p, index);
-    }
-    e.row = (uint8_t)(row % LOD_TRACK_ROWS);
-    if (is_direct(f, e.start_ns)) {
+    e->start_ns = start_ns;
+    e->end_ns = in->dur_ns < limit_ns - start_ns ? start_ns + in->dur_ns : limit_ns;
+    e->dur_ns = in->dur_ns;
+    e->klass = in->klass;
+    e->severity = in->severity & EVENT_SEVERITY;
+}
+
+static inline void add_to_tracks(lod_flow *f, const pyramid_event *in, int64_t start_ns, int64_t limit_ns)
+{
+    lod_event now;
+    bool waits = !is_direct(f, start_ns);
+    lod_event *e = waits ? f->tail++ : &now;
+    fill(e, in, start_ns, limit_ns);
+    e->row = (uint8_t)(in->track_row % LOD_TRACK_ROWS);
+    if (!waits) {
         f->n_direct++;
-        lod_track_add(f->blocks[0], &e);
-    } else {
-        f->waiting[f->n_waiting++] = e;
+        lod_track_add(f->blocks[0], e);
     }
 }
 
@@ -130,23 +136,21 @@ static inline void join_unions(int64_t *until_ns, lod_event *e)
     *class_until_ns = larger(e->end_ns, *class_until_ns);
 }
 
-static inline void add_to_ranks(pyramid *p, unsigned rank, lod_event e)
+static inline void add_to_ranks(lod_flow *f, const pyramid_event *in, int64_t start_ns, int64_t limit_ns)
 {
-    lod_flow *f = p->ranks;
-    if (!f) {
-        f = p->ranks = lod_flow_create(&p->axes[R_RANK], 2, 0);
-    }
-    e.row = (uint8_t)rank;
-    join_unions(f->until_ns[rank], &e);
-    if (is_direct(f, e.start_ns)) {
+    lod_event now;
+    bool waits = !is_direct(f, start_ns);
+    lod_event *e = waits ? f->tail++ : &now;
+    fill(e, in, start_ns, limit_ns);
+    e->row = (uint8_t)in->rank;
+    join_unions(f->until_ns[in->rank], e);
+    if (!waits) {
         f->n_direct++;
-        lod_add_to_ranks(f->blocks, &e, &e + 1);
-    } else {
-        f->waiting[f->n_waiting++] = e;
+        lod_add_to_ranks(f->blocks, e, e + 1);
     }
 }
 
-static bool is_in_range(const pyramid *p, const pyramid_event *e)
+static inline bool is_in_range(const pyramid *p, const pyramid_event *e)
 {
     return (e->start_ns | e->dur_ns) >= 0 && e->klass < CLASS_COUNT && e->rank < (int)p->params.n_ranks;
 }
@@ -155,6 +159,8 @@ marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size
 {
     const int64_t limit = p->limit_ns;
     const pyramid_event *in = events;
+    uint32_t recent = UINT32_MAX;
+    lod_flow *f = NULL;
     for (size_t i = 0; i < n; i++) {
         if (!is_in_range(p, in)) {
             return MAREY_ARG;
@@ -162,15 +168,17 @@ marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size
         if (p->n_events++ % LOD_DENSITY_STEP == 0) {
             VEC_PUSH(p->marks, p->n_marks, p->cap_marks, in->start_ns);
         }
-        lod_event e = {0};
-        e.start_ns = in->start_ns < limit ? in->start_ns : limit;
-        e.end_ns = in->dur_ns < limit - e.start_ns ? e.start_ns + in->dur_ns : limit;
-        e.dur_ns = in->dur_ns;
-        e.klass = in->klass;
-        e.severity = in->severity & EVENT_SEVERITY;
-        add_to_tracks(p, in->track_row, e);
+        int64_t start = in->start_ns < limit ? in->start_ns : limit;
+        if (in->track_row / LOD_TRACK_ROWS != recent) {
+            recent = in->track_row / LOD_TRACK_ROWS;
+            f = tracks_at(p, recent);
+        }
+        add_to_tracks(f, in, start, limit);
         if (in->rank >= 0) {
-            add_to_ranks(p, (unsigned)in->rank, e);
+            if (!p->ranks) {
+                p->ranks = lod_flow_create(&p->axes[R_RANK], 2, 0);
+            }
+            add_to_ranks(p->ranks, in, start, limit);
         }
         in = (const pyramid_event *)(const void *)((const char *)in + stride);
     }

@@ -49,6 +49,7 @@ static void go_on(lod_block *b, unsigned row, const lod_event *e)
         lod_cell_room c = {.room = {0}};
         lod_cell_touch(&c.cell, e);
         c.cell.class_ns[e->klass] = (int64_t)1 << b->shift;
+        lod_cell_close(b, row, b->base);
         lod_cell_run(b, row, bin, end - bin, &c.cell);
         r->next_ns = bin_start(b, end);
     }
@@ -65,13 +66,11 @@ static void go_on(lod_block *b, unsigned row, const lod_event *e)
 
 void lod_track_open(lod_block *b, unsigned row, int64_t t_ns)
 {
-    lod_cell_close(b, row, b->base);
     open_row(b, row, (uint64_t)t_ns >> b->shift);
 }
 
 void lod_track_go_on(lod_block *b, const lod_event *e)
 {
-    lod_cell_close(b, e->row, b->base);
     go_on(b, e->row, e);
 }
 
@@ -164,9 +163,13 @@ static inline void add_to_row(lod_block *b, unsigned row, unsigned sub, const lo
     lod_row *r = &b->rows[row];
     if (e->start_ns >= r->next_ns) {
         uint64_t bin = (uint64_t)e->start_ns >> b->shift;
-        advance(b, row, bin_start(b, bin));
+        if (r->n_active > 0) {
+            advance(b, row, bin_start(b, bin));
+        }
         open_row(b, row, bin);
-        add_running(b, r, bin_start(b, bin), r->cell);
+        if (r->n_active > 0) {
+            add_running(b, r, bin_start(b, bin), r->cell);
+        }
     }
     add_to_rank(r->cell, sub, e, e->start_ns, smaller(e->end_ns, r->next_ns));
     r->cell->count++;
