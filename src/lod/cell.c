@@ -67,53 +67,50 @@ static void classes_exact(const lod_axis *a, const lod_cell *c, double per_ns, u
     }
 }
 
+/* A rank that is not present is idle throughout. */
 static uint8_t least_share(const lod_row *row, const lod_cell *c, double per_ns)
 {
     int64_t least = INT64_MAX;
-    bool all_present = true;
+    if (row->n_subs == 0 || c->subs != (1U << row->n_subs) - 1) {
+        return 0;
+    }
     for (unsigned s = 0; s < row->n_subs; s++) {
         least = least < c->busy_ns[s] ? least : c->busy_ns[s];
-        all_present = all_present && (c->subs >> s & 1) != 0;
     }
-    return row->n_subs == 0 ? 0 : share_of(least, per_ns, all_present);
+    return share_of(least, per_ns, true);
 }
 
 /* A record: bin and length (two bytes each, little endian), row, classes, the planes behind the classes, (class,
  * share)... */
 enum { RECORD_HEAD = 11, FIRST_RECORDS = 1024 };
 
-static unsigned record_classes(const lod_axis *a, const lod_cell *c, double per_ns, unsigned busy, uint8_t *p)
+/* 255 of a cell's capacity. */
+static inline double per_row_ns(const lod_block *b, unsigned level, unsigned row)
 {
-    class_shares s;
-    classes_exact(a, c, per_ns, busy, &s);
-    for (unsigned i = 0; i < s.n; i++) {
-        p[2 * i] = s.klass[i];
-        p[2 * i + 1] = s.share[i];
-    }
-    return s.n;
+    double per_ns = b->axis->per_ns[level];
+    return b->axis->r == R_EIGHT && b->rows[row].n_subs > 0 ? per_ns / b->rows[row].n_subs : per_ns;
 }
 
-/* The shares of a cell of a rank level, or of several classes on a track. */
-static void record_shares(const lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint8_t *p)
+/* The shares of a cell of several classes. */
+static void record_classes(const lod_block *b, unsigned level, unsigned row, const lod_cell *c, uint8_t *p)
 {
     const lod_axis *a = b->axis;
-    double per_ns = a->per_ns[level];
-    double per_row = per_ns;
+    double per_ns = per_row_ns(b, level, row);
     int64_t busy_ns = 0;
-    if (a->r == R_TRACK) {
-        for (unsigned m = c->mask; m != 0; m &= m - 1) {
-            busy_ns += c->class_ns[__builtin_ctz(m)];
-        }
+    for (unsigned m = a->r == R_TRACK ? c->mask : 0; m != 0; m &= m - 1) {
+        busy_ns += c->class_ns[__builtin_ctz(m)];
     }
     for (unsigned s = 0; s < a->n_sub; s++) {
         busy_ns += c->busy_ns[s];
     }
-    if (a->r == R_EIGHT && b->rows[row].n_subs > 0) {
-        per_row = per_ns / b->rows[row].n_subs;
+    class_shares s;
+    p[6] = share_of(busy_ns, per_ns, true);
+    classes_exact(a, c, per_ns, p[6], &s);
+    p[5] = (uint8_t)s.n;
+    for (unsigned i = 0; i < s.n; i++) {
+        p[RECORD_HEAD + 2 * i] = s.klass[i];
+        p[RECORD_HEAD + 2 * i + 1] = s.share[i];
     }
-    p[6] = share_of(busy_ns, per_row, c->mask != 0);
-    p[5] = (uint8_t)record_classes(a, c, per_row, p[6], p + RECORD_HEAD);
-    p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, per_ns) : 0;
 }
 
 /* Append the cell as `n_bins` equal ones to the level's records. */
@@ -133,20 +130,20 @@ static inline __attribute__((always_inline)) void record(lod_block *b, unsigned 
     p[2] = (uint8_t)n_bins;
     p[3] = (uint8_t)(n_bins >> 8);
     p[4] = (uint8_t)row;
-    if (a->r == R_TRACK && (c->mask & (c->mask - 1U)) == 0) { /* one class is all of the busy time */
+    if ((c->mask & (c->mask - 1U)) == 0) { /* the only class is all of the busy time, on a track as of a rank */
         unsigned k = (unsigned)__builtin_ctz(c->mask);
-        uint8_t busy = share_of(c->class_ns[k], a->per_ns[level], true);
+        uint8_t busy = share_of(c->class_ns[k], per_row_ns(b, level, row), true);
         p[5] = 1;
         p[6] = busy;
-        p[10] = 0;
         p[RECORD_HEAD] = (uint8_t)k;
         p[RECORD_HEAD + 1] = busy;
     } else {
-        record_shares(b, level, row, c, p);
+        record_classes(b, level, row, c, p);
     }
     p[7] = c->count < 16 ? (uint8_t)c->count : lod_count_code(c->count);
     p[8] = c->severity;
     p[9] = lod_dur_code(c->longest_ns);
+    p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, a->per_ns[level]) : 0;
     l->n_records += RECORD_HEAD + 2U * p[5];
 }
 
@@ -168,8 +165,11 @@ static inline void move_sums(unsigned n_sub, lod_cell *into, lod_cell *c)
         into->class_ns[k] += c->class_ns[k];
         c->class_ns[k] = 0;
     }
-    for (unsigned s = 0; s < n_sub; s++) {
+    for (unsigned s = 0; s < LOD_SUBS && n_sub == LOD_SUBS; s++) {
         into->busy_ns[s] += c->busy_ns[s];
+    }
+    if (n_sub == 1) {
+        into->busy_ns[0] += c->busy_ns[0];
     }
     into->count += c->count;
     merge_rest(into, c);
@@ -279,44 +279,39 @@ void lod_cell_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const lo
 
 /* ------------------------------------------------------------------ records to tiles */
 
-static inline void paint(uint8_t *cells, unsigned plane, size_t at, size_t n, uint8_t value)
+/* The bytes of one cell, which lie TILE_CELLS apart. */
+static inline void paint_cell(const uint8_t *p, uint8_t *cell)
 {
-    uint8_t *p = cells + (size_t)plane * TILE_CELLS + at;
-    if (n == 1) {
-        *p = value;
-    } else {
-        memset(p, value, n);
+    for (unsigned k = 0; k < p[5]; k++) {
+        cell[(size_t)p[RECORD_HEAD + 2 * k] * TILE_CELLS] = p[RECORD_HEAD + 2 * k + 1];
+    }
+    for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
+        cell[(size_t)(PLANE_BUSY + k) * TILE_CELLS] = p[6 + k];
     }
 }
 
-/* Only the bits of `mask`: all of them, or none. */
-static inline void paint_all(uint8_t r, const tile_records *records, uint8_t *cells, uint8_t mask)
+static void paint_run(const uint8_t *p, size_t n_bins, uint8_t *cell)
 {
-    for (size_t i = 0; i < records->n;) {
-        const uint8_t *p = records->bytes + i;
-        size_t at = (size_t)p[4] * TILE_BINS[r] + (size_t)(p[0] | p[1] << 8);
-        size_t n_bins = (size_t)(p[2] | p[3] << 8);
-        for (unsigned k = 0; k < p[5]; k++) {
-            paint(cells, p[RECORD_HEAD + 2 * k], at, n_bins, p[RECORD_HEAD + 2 * k + 1] & mask);
-        }
-        for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
-            paint(cells, PLANE_BUSY + k, at, n_bins, p[6 + k] & mask);
-        }
-        i += RECORD_HEAD + 2U * p[5];
+    for (unsigned k = 0; k < p[5]; k++) {
+        memset(cell + (size_t)p[RECORD_HEAD + 2 * k] * TILE_CELLS, p[RECORD_HEAD + 2 * k + 1], n_bins);
+    }
+    for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
+        memset(cell + (size_t)(PLANE_BUSY + k) * TILE_CELLS, p[6 + k], n_bins);
     }
 }
 
 void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells)
 {
-    paint_all(r, records, cells, 0xff);
-}
-
-void pyramid_wipe(uint8_t r, const tile_records *records, uint8_t *cells)
-{
-    enum { FEW_BYTES = 2048 }; /* of records: all cells of the tile are wiped as soon as those of so many */
-    if (records->n > FEW_BYTES) {
-        memset(cells, 0, (size_t)TILE_CELLS * LOD_PLANES);
-    } else {
-        paint_all(r, records, cells, 0);
+    const unsigned bins = TILE_BINS[r];
+    memset(cells, 0, (size_t)TILE_CELLS * LOD_PLANES);
+    const uint8_t *end = records->bytes + records->n;
+    for (const uint8_t *p = records->bytes; p < end; p += RECORD_HEAD + 2U * p[5]) {
+        size_t n_bins = (size_t)(p[2] | p[3] << 8);
+        uint8_t *cell = cells + (size_t)p[4] * bins + (size_t)(p[0] | p[1] << 8);
+        if (n_bins == 1) {
+            paint_cell(p, cell);
+        } else {
+            paint_run(p, n_bins, cell);
+        }
     }
 }

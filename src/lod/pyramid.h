@@ -70,10 +70,8 @@ typedef struct tile_records {
 typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
                                      uint64_t n_events);
 
-/** The cells of a tile of row level `r`: into TILE_CELLS * LOD_PLANES bytes that are all zero before. */
+/** The cells of a tile of row level `r`: into TILE_CELLS * LOD_PLANES bytes. */
 void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells);
-/** Those that pyramid_paint() set are zero again. */
-void pyramid_wipe(uint8_t r, const tile_records *records, uint8_t *cells);
 
 typedef struct pyramid_params {
     uint32_t group;

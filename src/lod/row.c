@@ -18,7 +18,7 @@ static inline int64_t bin_start(const lod_block *b, uint64_t bin)
 }
 
 /* Most rows have one running event at a time, and there may be thousands of rows: grow from one. */
-static void push_active(lod_block *b, unsigned row, const lod_event *e)
+static inline void push_active(lod_block *b, unsigned row, const lod_event *e)
 {
     lod_row *r = &b->rows[row];
     if (r->n_active == r->cap_active) {
@@ -83,27 +83,63 @@ void lod_add_to_tracks(lod_block *b, const lod_event *e, const lod_event *end)
 
 /* ------------------------------------------------------------------ ranks: events overlap */
 
-static inline void add_to_rank(lod_cell *c, unsigned sub, const lod_event *e, int64_t from_ns, int64_t to_ns)
+/* What the event adds to its rank's cell, to whose unions it adds from busy_from and class_from on. */
+static inline void add_to_rank(lod_cell *c, unsigned sub, const lod_event *e, int64_t busy_from, int64_t class_from,
+                               int64_t to_ns)
 {
     lod_cell_touch(c, e);
     c->subs |= (uint8_t)(1U << sub);
-    c->busy_ns[sub] += larger(to_ns - larger(e->busy_from_ns, from_ns), 0);
-    c->class_ns[e->klass] += larger(to_ns - larger(e->class_from_ns, from_ns), 0);
+    c->busy_ns[sub] += larger(to_ns - busy_from, 0);
+    c->class_ns[e->klass] += larger(to_ns - class_from, 0);
+}
+
+static void add_running(const lod_block *b, const lod_event *e, int64_t from_ns, int64_t end_ns, lod_cell *c)
+{
+    unsigned sub = b->axis->r == R_EIGHT ? e->row % LOD_SUBS : 0;
+    add_to_rank(c, sub, e, larger(e->busy_from_ns, from_ns), larger(e->class_from_ns, from_ns),
+                smaller(e->end_ns, end_ns));
+}
+
+static void set_active(lod_block *b, unsigned row, uint32_t n)
+{
+    b->rows[row].n_active = n;
+    if (n == 0) {
+        b->active_rows &= ~((uint64_t)1 << row);
+    }
 }
 
 static void drop_ended(lod_block *b, unsigned row, int64_t now_ns)
 {
-    lod_row *r = &b->rows[row];
+    const lod_row *r = &b->rows[row];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < r->n_active; i++) {
         if (r->active[i].end_ns > now_ns) {
             r->active[kept++] = r->active[i];
         }
     }
-    r->n_active = kept;
-    if (kept == 0) {
-        b->active_rows &= ~((uint64_t)1 << row);
+    set_active(b, row, kept);
+}
+
+/* The cell after what is done, which may have running events in it. */
+static void open_with_running(lod_block *b, unsigned row, uint64_t bin)
+{
+    lod_row *r = &b->rows[row];
+    uint32_t kept = 0;
+    open_row(b, row, bin);
+    if (r->n_active == 0) {
+        return;
     }
+    for (uint32_t i = 0; i < r->n_active; i++) {
+        const lod_event *e = &r->active[i];
+        add_running(b, e, bin_start(b, bin), r->next_ns, r->cell);
+        if (e->end_ns > r->next_ns) {
+            if (kept < i) {
+                r->active[kept] = *e;
+            }
+            kept++;
+        }
+    }
+    set_active(b, row, kept);
 }
 
 /* First time after `from_ns` at which the set of running events changes, or where one of them begins to count. */
@@ -119,15 +155,17 @@ static int64_t change_ns(const lod_row *row, int64_t from_ns)
     return first;
 }
 
-/* What the running events add to the cell that begins at from_ns. */
-static void add_running(const lod_block *b, const lod_row *r, int64_t from_ns, lod_cell *c)
+/* The cells of `bin` up to `end`, throughout which the same events run. */
+static void add_run(lod_block *b, unsigned row, uint64_t bin, uint64_t end)
 {
-    int64_t end_ns = from_ns + ((int64_t)1 << b->shift);
+    lod_row *r = &b->rows[row];
+    lod_cell_room c = {.room = {0}};
     for (uint32_t i = 0; i < r->n_active; i++) {
-        const lod_event *e = &r->active[i];
-        unsigned sub = b->axis->r == R_EIGHT ? e->row % LOD_SUBS : 0;
-        add_to_rank(c, sub, e, from_ns, smaller(e->end_ns, end_ns));
+        add_running(b, &r->active[i], r->next_ns, bin_start(b, bin + 1), &c.cell);
     }
+    lod_cell_run(b, row, bin, end - bin, &c.cell);
+    r->next_ns = bin_start(b, end);
+    drop_ended(b, row, r->next_ns);
 }
 
 /* Close everything before `to_ns`, where a bin begins. */
@@ -135,23 +173,14 @@ static void advance(lod_block *b, unsigned row, int64_t to_ns)
 {
     lod_row *r = &b->rows[row];
     lod_cell_close(b, row, b->base);
-    while (r->n_active > 0) {
-        drop_ended(b, row, r->next_ns);
-        if (r->n_active == 0 || r->next_ns >= to_ns) {
-            break;
-        }
+    while (r->n_active > 0 && r->next_ns < to_ns) {
         uint64_t bin = (uint64_t)r->next_ns >> b->shift;
         uint64_t change = (uint64_t)change_ns(r, r->next_ns) >> b->shift;
         if (change > bin) {
             uint64_t end = (uint64_t)to_ns >> b->shift;
-            end = change < end ? change : end;
-            lod_cell_room c = {.room = {0}};
-            add_running(b, r, r->next_ns, &c.cell);
-            lod_cell_run(b, row, bin, end - bin, &c.cell);
-            r->next_ns = bin_start(b, end);
+            add_run(b, row, bin, change < end ? change : end);
         } else {
-            open_row(b, row, bin);
-            add_running(b, r, bin_start(b, bin), r->cell);
+            open_with_running(b, row, bin);
             lod_cell_close(b, row, b->base);
         }
     }
@@ -163,15 +192,12 @@ static inline void add_to_row(lod_block *b, unsigned row, unsigned sub, const lo
     lod_row *r = &b->rows[row];
     if (e->start_ns >= r->next_ns) {
         uint64_t bin = (uint64_t)e->start_ns >> b->shift;
-        if (r->n_active > 0) {
+        if (r->n_active > 0 && r->next_ns < bin_start(b, bin)) {
             advance(b, row, bin_start(b, bin));
         }
-        open_row(b, row, bin);
-        if (r->n_active > 0) {
-            add_running(b, r, bin_start(b, bin), r->cell);
-        }
+        open_with_running(b, row, bin);
     }
-    add_to_rank(r->cell, sub, e, e->start_ns, smaller(e->end_ns, r->next_ns));
+    add_to_rank(r->cell, sub, e, e->busy_from_ns, e->class_from_ns, smaller(e->end_ns, r->next_ns));
     r->cell->count++;
     if (e->end_ns > r->next_ns) {
         push_active(b, row, e);

@@ -64,7 +64,7 @@ typedef struct bench {
     codec codec;
     args_encoder *args;
     strbuf stream;
-    uint8_t *cells; /* of a tile; zeros between jobs */
+    uint8_t *cells; /* of a tile */
 } bench;
 
 /* Memory for argument texts: megabytes per block, too dear to get anew each time. */

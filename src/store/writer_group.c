@@ -168,12 +168,11 @@ static void run_tile(void *ctx)
     bench *b = bench_take(w);
     chunk_hint hint;
     if (!b->cells) {
-        b->cells = mem_calloc(1, CELLS_BYTES);
+        b->cells = mem_alloc(CELLS_BYTES);
     }
     pyramid_paint(j->r, &j->records, b->cells);
     marey_status status =
         out_chunk(w, (schema_id)(S_CELLS_TRACK + j->r), &b->codec, j->index, b->cells, CELLS_BYTES, &hint);
-    pyramid_wipe(j->r, &j->records, b->cells);
     if (status == MAREY_OK) {
         (void)pthread_mutex_lock(&w->lock);
         w->tiles[j->tile].hint = hint;
