@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "convert/source.h"
 
-#define LONGEST_RUN_NS (INT64_C(1) << 62)
-
 /* A rank on its way to its number. */
 typedef struct claim {
     int64_t number; /* -1: none yet */
@@ -30,15 +28,6 @@ int64_t source_time(const source *s, int64_t t_ns)
         return s->shift_ns > 0 ? INT64_MAX : INT64_MIN;
     }
     return s->is_moved ? align_time(&s->clock, t) : t;
-}
-
-int64_t model_since(const conversion *c, int64_t common_ns)
-{
-    if (common_ns <= c->start_ns) {
-        return 0;
-    }
-    uint64_t since = (uint64_t)common_ns - (uint64_t)c->start_ns;
-    return since > (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)since;
 }
 
 int64_t model_time(const source *s, int64_t t_ns)

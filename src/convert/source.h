@@ -31,7 +31,8 @@ enum {
     MAX_STEPS = 1 << 20,
     MAX_FLOW_MARKS = 4 << 20 /* events that a flow may bind to, per source */
 };
-#define YEAR_NS (INT64_C(31557600) * 1000000000)
+#define YEAR_NS        (INT64_C(31557600) * 1000000000)
+#define LONGEST_RUN_NS (INT64_C(1) << 62)
 
 /* A tag names what hangs on an event: type (2 bits), role (2), source (20), number (40). */
 enum { TAG_LAUNCH = 0, TAG_COLLECTIVE = 1, TAG_FLOW = 2, TAG_SEVERAL = 3 };
@@ -317,7 +318,14 @@ marey_status assemble_model(conversion *c);
 /** Times of the model, once the start of the run is known. */
 int64_t model_time(const source *s, int64_t t_ns);
 /** The same for a time on the common clock. */
-int64_t model_since(const conversion *c, int64_t common_ns);
+static inline int64_t model_since(const conversion *c, int64_t common_ns)
+{
+    if (common_ns <= c->start_ns) {
+        return 0;
+    }
+    uint64_t since = (uint64_t)common_ns - (uint64_t)c->start_ns;
+    return since > (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)since;
+}
 
 marey_status emit_groups(conversion *c);
 /** As store_options.on_row wants it; `ctx` is the conversion. */

@@ -14,6 +14,7 @@ enum {
     N_COLUMNS = 6, /* of /events, in the order of COL_* */
     ARGS_CHUNK = 65536,
     TABLE_CHUNK = 32768,        /* rows per chunk of the other datasets */
+    ARGS_FIRST_ROOM = 2 << 20,  /* bytes, for those of most blocks */
     ARGS_BLOCK_LIMIT = 64 << 20 /* bytes of argument text after which a block is closed early */
 };
 

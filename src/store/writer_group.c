@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "store/writer.h"
 
+/* Calls that few events need stay out of the way of the others. */
+#define RARE __attribute__((noinline))
+
 /* An event that waits for its block, in order of arrival. */
 typedef struct pending {
     pyramid_event e;
@@ -472,7 +475,7 @@ static block_job *make_job(store_group *g, uint32_t block)
 }
 
 /* Close the block at hand. `next_ns`: start of the event behind it, or -1 at the group's end. */
-static marey_status flush(store_group *g, int64_t next_ns)
+RARE static marey_status flush(store_group *g, int64_t next_ns)
 {
     if (g->n == 0) {
         return MAREY_OK;
@@ -504,8 +507,12 @@ static marey_status refuse(const store_group *g, const store_event *e, diag *d, 
                       (long long)e->start_ns, e->track, why);
 }
 
-static const char *what_is_wrong(const store_group *g, const store_event *e)
+static const char *what_is_wrong(const store_group *g, const store_event *e, uint32_t track_row)
 {
+    enum { MAX_TRACK_ROWS = 1 << 24 };
+    if (track_row >= MAX_TRACK_ROWS) {
+        return "its row is out of range";
+    }
     if (e->start_ns < 0 || e->dur_ns < 0 || e->dur_ns > INT64_MAX - e->start_ns) {
         return "its time is out of range";
     }
@@ -527,17 +534,24 @@ static group_track *track_at(store_group *g, uint32_t row)
     return &g->tracks[row];
 }
 
-/* Room for a record of up to n bytes. */
-static char *args_room(store_group *g, size_t n)
+RARE static void make_args_room(store_group *g, size_t want)
 {
     if (!g->args.bytes) {
         g->args = room_take(g->w);
     }
-    VEC_RESERVE(g->args.bytes, g->args.cap, g->n_args + n + ARG_RECORD_PAD_BYTES);
+    VEC_RESERVE(g->args.bytes, g->args.cap, want > ARGS_FIRST_ROOM ? want : ARGS_FIRST_ROOM);
+}
+
+/* Room for a record of up to n bytes. */
+static inline char *args_room(store_group *g, size_t n)
+{
+    if (g->n_args + n + ARG_RECORD_PAD_BYTES > g->args.cap) {
+        make_args_room(g, g->n_args + n + ARG_RECORD_PAD_BYTES);
+    }
     return g->args.bytes + g->n_args;
 }
 
-static size_t put_text(store_group *g, const store_event *e)
+RARE static size_t put_text(store_group *g, const store_event *e)
 {
     g->taker = g->taker ? g->taker : arg_taker_create(&g->w->shapes);
     if (arg_taker_take(g->taker, e->name, e->args, e->args_len)) {
@@ -547,23 +561,36 @@ static size_t put_text(store_group *g, const store_event *e)
     return sizeof(uint32_t) + e->args_len;
 }
 
-static void keep_args(store_group *g, const store_event *e, pending *p)
+/* @return how many bytes they are */
+static inline size_t put_args(store_group *g, const store_event *e)
 {
-    size_t n = e->args ? e->args_len : 0;
-    if (n > 0 && e->args_taken) {
-        memcpy(args_room(g, n), e->args, n);
-    } else if (n > 0) {
-        n = put_text(g, e);
+    if (!e->args || e->args_len == 0) {
+        return 0;
     }
-    p->args_at = g->n_args;
-    p->args_len = (uint32_t)n;
-    g->n_args += n;
+    if (!e->args_taken) {
+        return put_text(g, e);
+    }
+    memcpy(args_room(g, e->args_len), e->args, e->args_len);
+    return e->args_len;
 }
 
-marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+/* An event like those before: on a track that is known, in order, within all bounds. */
+static inline bool is_usual(const store_group *g, const store_event *e, uint32_t track_row)
 {
-    enum { MAX_TRACK_ROWS = 1 << 24 };
-    const char *wrong = track_row < MAX_TRACK_ROWS ? what_is_wrong(g, e) : "its row is out of range";
+    if (track_row >= g->n_tracks) {
+        return false;
+    }
+    const group_track *t = &g->tracks[track_row];
+    int64_t end_ns = (int64_t)((uint64_t)e->start_ns + (uint64_t)e->dur_ns);
+    return (e->start_ns | e->dur_ns | end_ns) >= 0 && e->start_ns >= g->last_start_ns &&
+           e->start_ns >= t->pending_end_ns && e->track == t->track && e->track != NO_ID && e->klass < CLASS_COUNT &&
+           e->rank_row < (int)g->params.n_ranks;
+}
+
+/* An event that is not: the first one of its track, or a mistake. */
+RARE static marey_status admit(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+{
+    const char *wrong = what_is_wrong(g, e, track_row);
     if (wrong) {
         return refuse(g, e, d, wrong);
     }
@@ -575,20 +602,36 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
         return refuse(g, e, d,
                       t->track != e->track ? "its row belongs to another track" : "it overlaps the one before");
     }
-    bool is_full = g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT;
-    marey_status status = is_full ? flush(g, e->start_ns) : MAREY_OK;
+    return MAREY_OK;
+}
+
+marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+{
+    if (!is_usual(g, e, track_row)) {
+        marey_status admitted = admit(g, e, track_row, d);
+        if (admitted != MAREY_OK) {
+            return admitted;
+        }
+    }
+    group_track *t = &g->tracks[track_row];
+    marey_status status = MAREY_OK;
+    if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
+        status = flush(g, e->start_ns);
+    }
     pending *p = &g->events[g->n++];
-    *p = (pending){.e = {.start_ns = e->start_ns,
-                         .dur_ns = e->dur_ns,
-                         .track_row = track_row,
-                         .rank = g->params.kind == GROUP_EVENTS ? (int16_t)e->rank_row : -1,
-                         .klass = e->klass,
-                         .severity = e->flags & EVENT_SEVERITY},
-                   .name = e->name,
-                   .instance = e->instance,
-                   .tag = e->tag,
-                   .flags = e->flags};
-    keep_args(g, e, p);
+    p->e.start_ns = e->start_ns;
+    p->e.dur_ns = e->dur_ns;
+    p->e.track_row = track_row;
+    p->e.rank = g->params.kind == GROUP_EVENTS ? e->rank_row : -1;
+    p->e.klass = e->klass;
+    p->e.severity = e->flags & EVENT_SEVERITY;
+    p->name = e->name;
+    p->instance = e->instance;
+    p->tag = e->tag;
+    p->flags = e->flags;
+    p->args_at = g->n_args;
+    p->args_len = (uint32_t)put_args(g, e);
+    g->n_args += p->args_len;
     t->pending_end_ns = e->start_ns + e->dur_ns;
     g->last_start_ns = e->start_ns;
     g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
