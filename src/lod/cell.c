@@ -279,39 +279,64 @@ void lod_cell_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const lo
 
 /* ------------------------------------------------------------------ records to tiles */
 
-/* The bytes of one cell, which lie TILE_CELLS apart. */
-static inline void paint_cell(const uint8_t *p, uint8_t *cell)
+/* The cell's byte in a plane. */
+static inline void paint_one(uint8_t *cells, tile_map *map, unsigned plane, size_t at, uint8_t value)
 {
-    for (unsigned k = 0; k < p[5]; k++) {
-        cell[(size_t)p[RECORD_HEAD + 2 * k] * TILE_CELLS] = p[RECORD_HEAD + 2 * k + 1];
-    }
-    for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
-        cell[(size_t)(PLANE_BUSY + k) * TILE_CELLS] = p[6 + k];
+    size_t piece = at / TILE_PIECE;
+    cells[(size_t)plane * TILE_CELLS + at] = value;
+    map->pieces[plane][piece / 64] |= (uint64_t)(value != 0) << piece % 64;
+}
+
+static void paint_run(uint8_t *cells, tile_map *map, unsigned plane, size_t at, size_t n, uint8_t value)
+{
+    memset(cells + (size_t)plane * TILE_CELLS + at, value, n);
+    for (size_t k = at / TILE_PIECE; k <= (at + n - 1) / TILE_PIECE; k++) {
+        map->pieces[plane][k / 64] |= (uint64_t)(value != 0) << k % 64;
     }
 }
 
-static void paint_run(const uint8_t *p, size_t n_bins, uint8_t *cell)
+static inline void paint_cell(const uint8_t *p, uint8_t *cells, tile_map *map, size_t at)
 {
     for (unsigned k = 0; k < p[5]; k++) {
-        memset(cell + (size_t)p[RECORD_HEAD + 2 * k] * TILE_CELLS, p[RECORD_HEAD + 2 * k + 1], n_bins);
+        paint_one(cells, map, p[RECORD_HEAD + 2 * k], at, p[RECORD_HEAD + 2 * k + 1]);
     }
     for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
-        memset(cell + (size_t)(PLANE_BUSY + k) * TILE_CELLS, p[6 + k], n_bins);
+        paint_one(cells, map, PLANE_BUSY + k, at, p[6 + k]);
     }
 }
 
-void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells)
+static void paint_cells(const uint8_t *p, uint8_t *cells, tile_map *map, size_t at, size_t n)
+{
+    for (unsigned k = 0; k < p[5]; k++) {
+        paint_run(cells, map, p[RECORD_HEAD + 2 * k], at, n, p[RECORD_HEAD + 2 * k + 1]);
+    }
+    for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
+        paint_run(cells, map, PLANE_BUSY + k, at, n, p[6 + k]);
+    }
+}
+
+void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells, tile_map *map)
 {
     const unsigned bins = TILE_BINS[r];
-    memset(cells, 0, (size_t)TILE_CELLS * LOD_PLANES);
     const uint8_t *end = records->bytes + records->n;
+    memset(map, 0, sizeof *map);
     for (const uint8_t *p = records->bytes; p < end; p += RECORD_HEAD + 2U * p[5]) {
         size_t n_bins = (size_t)(p[2] | p[3] << 8);
-        uint8_t *cell = cells + (size_t)p[4] * bins + (size_t)(p[0] | p[1] << 8);
+        size_t at = (size_t)p[4] * bins + (size_t)(p[0] | p[1] << 8);
         if (n_bins == 1) {
-            paint_cell(p, cell);
+            paint_cell(p, cells, map, at);
         } else {
-            paint_run(p, n_bins, cell);
+            paint_cells(p, cells, map, at, n_bins);
+        }
+    }
+}
+
+void pyramid_wipe(const tile_map *map, uint8_t *cells)
+{
+    const uint64_t *words = &map->pieces[0][0];
+    for (size_t k = 0; k < LOD_PLANES * TILE_WORDS; k++, cells += 64 * TILE_PIECE) {
+        for (uint64_t m = words[k]; m != 0; m &= m - 1) {
+            memset(cells + (size_t)__builtin_ctzll(m) * TILE_PIECE, 0, TILE_PIECE);
         }
     }
 }

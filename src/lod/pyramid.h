@@ -70,8 +70,16 @@ typedef struct tile_records {
 typedef marey_status (*pyramid_emit)(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
                                      uint64_t n_events);
 
-/** The cells of a tile of row level `r`: into TILE_CELLS * LOD_PLANES bytes. */
-void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells);
+/* Which pieces of its planes hold anything but zeros: a bit for every TILE_PIECE bytes. */
+enum { TILE_PIECE = 64, TILE_WORDS = TILE_CELLS / TILE_PIECE / 64 };
+typedef struct tile_map {
+    uint64_t pieces[LOD_PLANES][TILE_WORDS];
+} tile_map;
+
+/** The cells of a tile of row level `r`: into TILE_CELLS * LOD_PLANES bytes that are all zero before. */
+void pyramid_paint(uint8_t r, const tile_records *records, uint8_t *cells, tile_map *map);
+/** The pieces that hold anything are zero again. */
+void pyramid_wipe(const tile_map *map, uint8_t *cells);
 
 typedef struct pyramid_params {
     uint32_t group;

@@ -24,6 +24,7 @@ void codec_deinit(codec *c)
     }
     deflater_destroy(&c->runs);
     free(c->planes);
+    free(c->parts);
     free(c->packed);
     *c = (codec){0};
 }
@@ -247,6 +248,48 @@ size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, siz
     memcpy(all, data, n * size);
     length = pack_whole(c, all, whole, size);
     free(all);
+    return length;
+}
+
+/* Where the next piece from `i` on is that is marked, or not. @return n where there is none */
+static size_t next_piece(const uint64_t *pieces, size_t n, size_t i, bool is_marked)
+{
+    const uint64_t flip = is_marked ? 0 : UINT64_MAX;
+    for (; i < n; i = (i / 64 + 1) * 64) {
+        uint64_t m = (pieces[i / 64] ^ flip) >> i % 64;
+        if (m != 0) {
+            return i + (unsigned)__builtin_ctzll(m);
+        }
+    }
+    return n;
+}
+
+/* Gaps of few pieces are not worth a part. */
+static size_t parts_of(codec *c, size_t n, const uint64_t *pieces, size_t piece)
+{
+    enum { GAP = 4 };
+    size_t n_parts = 0;
+    size_t next;
+    for (size_t i = 0; i < n; i = next) {
+        size_t end = i;
+        next = next_piece(pieces, n, i, true);
+        while (next < n && next - end <= (i == end ? 0 : GAP)) {
+            end = next_piece(pieces, n, next, false);
+            next = next_piece(pieces, n, end, true);
+        }
+        VEC_RESERVE(c->parts, c->cap_parts, n_parts + 1);
+        c->parts[n_parts++] = (deflate_part){i * piece, (end - i) * piece, (next - end) * piece};
+    }
+    return n_parts;
+}
+
+size_t codec_pack_pieces(codec *c, const uint8_t *bytes, size_t n_bytes, const uint64_t *pieces, size_t piece)
+{
+    MAREY_ASSERT(piece >= DEFLATE_LEAST_ZEROS && n_bytes % (64 * piece) == 0);
+    size_t n_parts = parts_of(c, n_bytes / piece, pieces, piece);
+    size_t length = pack_parts(c, bytes, c->parts, n_parts, n_bytes);
+    length = length > 0 ? length : pack_noise(c, bytes, n_bytes);
+    MAREY_ASSERT(length > 0);
     return length;
 }
 

@@ -15,6 +15,8 @@ typedef struct codec {
     struct libdeflate_decompressor *inflate;
     uint8_t *planes; /* shuffled bytes */
     size_t cap_planes;
+    struct deflate_part *parts;
+    size_t cap_parts;
     uint8_t *packed;
     size_t cap_packed;
 } codec;
@@ -30,6 +32,9 @@ void unshuffle_bytes(const uint8_t *in, size_t n, size_t size, void *out);
 size_t codec_pack(codec *c, const void *data, size_t n, size_t size);
 /** The same with zeros behind the n elements, so that they are `whole`, which need not be in memory. */
 size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size);
+/** The same for bytes without a shuffle, of which only some pieces hold anything but zeros: bit i % 64 of pieces[i /
+ * 64] says whether the bytes from i * piece on do. n_bytes is a multiple of 64 pieces. */
+size_t codec_pack_pieces(codec *c, const uint8_t *bytes, size_t n_bytes, const uint64_t *pieces, size_t piece);
 /** The largest length that codec_pack() can give. */
 size_t codec_bound(size_t bytes);
 /** Unpack exactly n elements. @return false when the bytes are damaged or of another length */

@@ -142,17 +142,22 @@ void writer_job_done(store_writer *w);
 /* writer_out.c */
 /** Append n rows to a dataset. Thread: any. */
 marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_t n);
-/** Pack and write one chunk of `n` elements at chunk index `index`. Thread: any. */
+/** Pack and write one chunk at chunk index `index`: n elements, and zeros behind them up to `whole`. Thread: any. */
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
-                       chunk_hint *hint);
-/** The same, with zeros behind the n elements up to `whole`. */
-marey_status out_chunk_padded(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
-                              size_t whole, chunk_hint *hint);
+                       size_t whole, chunk_hint *hint);
+/** The same for the cells of a tile. */
+marey_status out_tile_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const tile_map *map,
+                            const uint8_t *cells, chunk_hint *hint);
 /** All that is held, then the file's own structure. */
 marey_status out_finish(store_writer *w, const trace_model *m);
 /** Free what is held. */
 void out_deinit(store_writer *w);
 uint32_t writer_string(store_writer *w, const char *s);
+
+/* writer_tile.c */
+/** A tile of the pyramid; `ctx` is the writer. See pyramid_emit. */
+marey_status writer_take_tile(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
+                              uint64_t n_events);
 
 /* writer_model.c */
 marey_status writer_put_model(store_writer *w, const trace_model *m);

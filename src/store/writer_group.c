@@ -105,8 +105,6 @@ static marey_status write_args(block_job *j, bench *b)
     args_encoder_end(b->args, &b->stream);
     size_t n_bytes = b->stream.n;
     size_t n_chunks = (n_bytes + ARGS_CHUNK - 1) / ARGS_CHUNK;
-    static const char zeros[ARGS_CHUNK] = {0};
-    strbuf_add(&b->stream, zeros, n_chunks * ARGS_CHUNK - n_bytes);
     (void)pthread_mutex_lock(&w->lock);
     uint64_t first = w->n_args_hints;
     for (size_t i = 0; i < n_chunks; i++) {
@@ -118,7 +116,8 @@ static marey_status write_args(block_job *j, bench *b)
     marey_status status = MAREY_OK;
     for (size_t i = 0; i < n_chunks && status == MAREY_OK; i++) {
         chunk_hint hint;
-        status = out_chunk(w, S_ARGS_DATA, &b->codec, first + i, b->stream.s + i * ARGS_CHUNK, ARGS_CHUNK, &hint);
+        size_t n = n_bytes - i * ARGS_CHUNK < ARGS_CHUNK ? n_bytes - i * ARGS_CHUNK : ARGS_CHUNK;
+        status = out_chunk(w, S_ARGS_DATA, &b->codec, first + i, b->stream.s + i * ARGS_CHUNK, n, ARGS_CHUNK, &hint);
         (void)pthread_mutex_lock(&w->lock);
         w->args_hints[first + i] = hint;
         (void)pthread_mutex_unlock(&w->lock);
@@ -135,8 +134,8 @@ static void run_block(void *ctx)
     chunk_hint hints[N_COLUMNS];
     marey_status status = MAREY_OK;
     for (unsigned i = 0; i < N_COLUMNS && status == MAREY_OK; i++) {
-        status = out_chunk_padded(w, (schema_id)(S_EVENT_START + i), &b->codec, j->block, columns[i], j->n,
-                                  BLOCK_EVENTS, &hints[i]);
+        status = out_chunk(w, (schema_id)(S_EVENT_START + i), &b->codec, j->block, columns[i], j->n, BLOCK_EVENTS,
+                           &hints[i]);
     }
     if (status == MAREY_OK) {
         (void)pthread_mutex_lock(&w->lock);
@@ -152,61 +151,6 @@ static void run_block(void *ctx)
     free(j->args_len);
     spare_give(w, &w->spare_blocks, j);
     writer_job_done(w);
-}
-
-typedef struct tile_job {
-    store_writer *w;
-    size_t tile;
-    uint8_t r;
-    uint64_t index;
-    tile_records records; /* the bytes follow */
-    uint8_t bytes[];
-} tile_job;
-
-static void run_tile(void *ctx)
-{
-    enum { CELLS_BYTES = TILE_CELLS * LOD_PLANES };
-    tile_job *j = ctx;
-    store_writer *w = j->w;
-    bench *b = bench_take(w);
-    chunk_hint hint;
-    if (!b->cells) {
-        b->cells = mem_alloc(CELLS_BYTES);
-    }
-    pyramid_paint(j->r, &j->records, b->cells);
-    marey_status status =
-        out_chunk(w, (schema_id)(S_CELLS_TRACK + j->r), &b->codec, j->index, b->cells, CELLS_BYTES, &hint);
-    if (status == MAREY_OK) {
-        (void)pthread_mutex_lock(&w->lock);
-        w->tiles[j->tile].hint = hint;
-        (void)pthread_mutex_unlock(&w->lock);
-    }
-    bench_give(w, b);
-    free(j);
-    writer_job_done(w);
-}
-
-static marey_status take_tile(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
-                              uint64_t n_events)
-{
-    store_group *g = ctx;
-    store_writer *w = g->w;
-    out_tile t = {.key = *key, .n_cols = records ? 0 : n_cols, .n_events = n_events};
-    (void)pthread_mutex_lock(&w->lock);
-    if (records) {
-        t.index = w->n_cells[key->r]++;
-    }
-    size_t tile = w->n_tiles;
-    VEC_PUSH(w->tiles, w->n_tiles, w->cap_tiles, t);
-    marey_status status = w->failed;
-    (void)pthread_mutex_unlock(&w->lock);
-    if (records && status == MAREY_OK) {
-        tile_job *j = mem_alloc(sizeof *j + records->n);
-        *j = (tile_job){.w = w, .tile = tile, .r = key->r, .index = t.index, .records = {j->bytes, records->n}};
-        memcpy(j->bytes, records->bytes, records->n);
-        writer_run(w, run_tile, j);
-    }
-    return status;
 }
 
 /* ------------------------------------------------------------------ begin */
@@ -235,8 +179,8 @@ marey_status store_group_begin(store_writer *w, store_group **out, const store_g
     pyramid_params p = {.group = g->id,
                         .n_ranks = params->kind == GROUP_EVENTS ? params->n_ranks : 0,
                         .duration_ns = params->duration_ns,
-                        .emit = take_tile,
-                        .ctx = g};
+                        .emit = writer_take_tile,
+                        .ctx = w};
     memcpy(p.bin0_ns, g->bin0_ns, sizeof p.bin0_ns);
     marey_status status = pyramid_create(&g->lod, &p);
     MAREY_ASSERT(status == MAREY_OK);

@@ -93,16 +93,10 @@ marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_
     return ok ? MAREY_OK : out_failed(w);
 }
 
-marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
-                       chunk_hint *hint)
+/* What is packed becomes the chunk. */
+static marey_status put_packed(store_writer *w, schema_id id, const codec *c, size_t length, uint64_t index,
+                               chunk_hint *hint)
 {
-    return out_chunk_padded(w, id, c, index, data, n, n, hint);
-}
-
-marey_status out_chunk_padded(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
-                              size_t whole, chunk_hint *hint)
-{
-    size_t length = codec_pack_padded(c, data, n, whole, schema_type_size(SCHEMA[id].type));
     hint->size = (uint32_t)length;
     hint->crc = codec_crc(c->packed, length);
     hint->addr = hdf_put(&w->file, c->packed, length);
@@ -113,6 +107,20 @@ marey_status out_chunk_padded(store_writer *w, schema_id id, codec *c, uint64_t 
     note_chunk(&w->out[id], index, hint->addr, length);
     (void)pthread_mutex_unlock(&w->tables);
     return MAREY_OK;
+}
+
+marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
+                       size_t whole, chunk_hint *hint)
+{
+    size_t length = codec_pack_padded(c, data, n, whole, schema_type_size(SCHEMA[id].type));
+    return put_packed(w, id, c, length, index, hint);
+}
+
+marey_status out_tile_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const tile_map *map,
+                            const uint8_t *cells, chunk_hint *hint)
+{
+    size_t length = codec_pack_pieces(c, cells, (size_t)TILE_CELLS * LOD_PLANES, &map->pieces[0][0], TILE_PIECE);
+    return put_packed(w, id, c, length, index, hint);
 }
 
 /* ------------------------------------------------------------------ the file's structure */

@@ -105,9 +105,18 @@ static marey_status take(void *ctx, const tile_key *key, uint64_t n_cols, const 
     stored t = {*key, records ? 0 : n_cols, n_events, NULL};
     assert_true(n_cols >= 1 && (!records || n_cols == 1));
     if (records) {
-        t.cells = mem_alloc(bytes);
-        memset(t.cells, 0xa5, bytes); /* whatever was there */
-        pyramid_paint(key->r, records, t.cells);
+        uint8_t *zeros = mem_calloc(1, bytes);
+        t.cells = mem_calloc(1, bytes);
+        tile_map map;
+        pyramid_paint(key->r, records, t.cells, &map);
+        for (size_t i = 0; i < bytes; i += TILE_PIECE) { /* the map says where something is, and nowhere else */
+            bool is_marked = map.pieces[i / TILE_CELLS][i % TILE_CELLS / TILE_PIECE / 64] >> i / TILE_PIECE % 64 & 1;
+            assert_int_equal(is_marked, memcmp(t.cells + i, zeros, TILE_PIECE) != 0);
+        }
+        pyramid_wipe(&map, t.cells);
+        assert_memory_equal(t.cells, zeros, bytes);
+        pyramid_paint(key->r, records, t.cells, &map);
+        free(zeros);
     }
     VEC_PUSH(w->tiles, w->n_tiles, w->cap_tiles, t);
     return MAREY_OK;
