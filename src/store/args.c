@@ -31,7 +31,8 @@ struct args_encoder {
     size_t n_templates, cap_templates;
     uint32_t *words; /* n_words, and WORDS_PAD more */
     size_t n_words, cap_words;
-    uint32_t *local; /* [ARG_SHAPES_MAX] by shape: index in `templates` + 1 */
+    uint32_t *local; /* by shape: index in `templates` + 1; 0, or behind its end: the block doesn't use it */
+    size_t n_local;
     bytes refs, masks, numbers, literals;
 };
 
@@ -39,7 +40,6 @@ args_encoder *args_encoder_create(const arg_shapes *shapes)
 {
     args_encoder *e = mem_calloc(1, sizeof *e);
     e->shapes = shapes;
-    e->local = mem_calloc(ARG_SHAPES_MAX, sizeof *e->local);
     return e;
 }
 
@@ -194,8 +194,19 @@ static inline void put_changes(args_encoder *e, local_template *t, const char *r
     e->numbers.n = (size_t)(out - e->numbers.p);
 }
 
+static void reserve_local(args_encoder *e, size_t n)
+{
+    if (n > e->n_local) {
+        size_t grown = n + n / 2 + 64;
+        e->local = mem_realloc_array(e->local, grown, sizeof *e->local);
+        memset(e->local + e->n_local, 0, (grown - e->n_local) * sizeof *e->local);
+        e->n_local = grown;
+    }
+}
+
 static uint32_t new_template(args_encoder *e, uint32_t id)
 {
+    reserve_local(e, (size_t)id + 1);
     uint32_t n_values = arg_shapes_at(e->shapes, id)->n_values;
     local_template t = {id, n_values, reserve_words(e, n_values), false};
     VEC_PUSH(e->templates, e->n_templates, e->cap_templates, t);
@@ -218,7 +229,7 @@ void args_encoder_add(args_encoder *e, const char *records, const uint64_t *at, 
             put_literal(e, record + sizeof head, len[i] - sizeof head);
             continue;
         }
-        uint32_t index = e->local[head - 1];
+        uint32_t index = head - 1 < e->n_local ? e->local[head - 1] : 0;
         index = index ? index : new_template(e, head - 1);
         refs = put_varint(refs, (uint64_t)index + 1);
         put_changes(e, &e->templates[index - 1], record);

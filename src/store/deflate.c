@@ -470,8 +470,11 @@ static uint32_t add_parts(deflater *d, const deflate_part *parts, size_t n_parts
 
 deflater *deflater_create(void)
 {
-    deflater *d = mem_calloc(1, sizeof *d);
+    deflater *d = mem_alloc(sizeof *d);
+    memset(d->heads, 0, sizeof d->heads);
     d->base = 1;
+    d->n_sequences = 0;
+    d->n_tokens = 0;
     for (unsigned length = 3, k = 0; length <= MAX_MATCH; length++) {
         k += k + 1 < N_LENGTHS && length == LENGTH_BASE[k + 1];
         d->lengths[length] = (length_entry){(uint8_t)k, LENGTH_EXTRA[k], (uint16_t)(length - LENGTH_BASE[k])};

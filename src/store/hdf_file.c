@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/status.h"
 
 enum { SUPERBLOCK_BYTES = 48 };
@@ -43,20 +44,34 @@ uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n)
 
 /* ------------------------------------------------------------------ numbers */
 
-static void put_number(strbuf *b, uint64_t v, unsigned n)
+/* An object is begun with room for it; NUMBER_BYTES more are written than it takes. */
+enum { NUMBER_BYTES = 8 };
+
+static void reserve(strbuf *b, size_t most)
 {
-    char bytes[8];
-    for (unsigned i = 0; i < n; i++) {
-        bytes[i] = (char)(uint8_t)(v >> 8 * i);
-    }
-    strbuf_add(b, bytes, n);
+    VEC_RESERVE(b->s, b->cap, b->n + most + NUMBER_BYTES);
 }
 
-static void set_number(char *at, uint64_t v, unsigned n)
+static inline void set_number(char *at, uint64_t v, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         at[i] = (char)(uint8_t)(v >> 8 * i);
     }
+}
+
+static inline void put_number(strbuf *b, uint64_t v, unsigned n)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(b->s + b->n, &v, sizeof v); /* what is too much is written over */
+    b->n += n;
+}
+
+static inline void put_bytes(strbuf *b, const void *bytes, size_t n)
+{
+    memcpy(b->s + b->n, bytes, n);
+    b->n += n;
 }
 
 static uint32_t rotated(uint32_t v, unsigned by)
@@ -144,10 +159,14 @@ static void end_message(strbuf *b, size_t body)
     set_number(b->s + body - 3, b->n - body, 2);
 }
 
-static size_t begin_object(strbuf *b)
+/* Of all messages but attributes, links and rows. */
+enum { OBJECT_BYTES = 512 };
+
+static size_t begin_object(strbuf *b, size_t most)
 {
     static const char head[] = {'O', 'H', 'D', 'R', 2, 2 /* four bytes of size */, 0, 0, 0, 0};
-    strbuf_add(b, head, sizeof head);
+    reserve(b, most);
+    put_bytes(b, head, sizeof head);
     return b->n;
 }
 
@@ -155,13 +174,14 @@ static void end_object(strbuf *b, size_t body)
 {
     set_number(b->s + body - 4, b->n - body, 4);
     put_checksum(b, body - 10);
+    MAREY_ASSERT(b->n <= b->cap);
 }
 
 static void put_type(strbuf *b, schema_type t)
 {
     static const char f64[] = {0x11, 0x20, 0x3f, 0, 8, 0, 0, 0, 0, 0, 64, 0, 52, 11, 0, 52, (char)0xff, 3, 0, 0};
     if (t == TYPE_F64) {
-        strbuf_add(b, f64, sizeof f64);
+        put_bytes(b, f64, sizeof f64);
         return;
     }
     bool is_signed = t == TYPE_I32 || t == TYPE_I64;
@@ -181,18 +201,35 @@ static void put_text_type(strbuf *b, size_t n)
     put_number(b, n, 4);
 }
 
+enum { TEXT_MAX = 32768 };
+
+static size_t text_bytes(const hdf_attribute *a)
+{
+    return a->text ? strnlen(a->text, TEXT_MAX) : 0;
+}
+
+static size_t attribute_bytes(const hdf_attribute *a, size_t n)
+{
+    enum { WITHOUT_TEXTS = 64 };
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += WITHOUT_TEXTS + strlen(a[i].name) + text_bytes(&a[i]);
+    }
+    return sum;
+}
+
 static void put_attribute(strbuf *b, const hdf_attribute *a)
 {
-    enum { TEXT_MAX = 32768, SCALAR_BYTES = 4 };
+    enum { SCALAR_BYTES = 4 };
     size_t n_name = strlen(a->name) + 1;
-    size_t n_text = a->text ? strnlen(a->text, TEXT_MAX) : 0;
+    size_t n_text = text_bytes(a);
     size_t body = begin_message(b, MESSAGE_ATTRIBUTE, 0);
     put_number(b, 3, 2);
     put_number(b, n_name, 2);
     put_number(b, a->text ? 8 : 12, 2);
     put_number(b, SCALAR_BYTES, 2);
     put_number(b, 0, 1);
-    strbuf_add(b, a->name, n_name);
+    put_bytes(b, a->name, n_name);
     if (a->text) {
         put_text_type(b, n_text + 1);
     } else {
@@ -200,7 +237,7 @@ static void put_attribute(strbuf *b, const hdf_attribute *a)
     }
     put_number(b, 2, SCALAR_BYTES); /* a dataspace, version 2, of no dimensions */
     if (a->text) {
-        strbuf_add(b, a->text, n_text);
+        put_bytes(b, a->text, n_text);
         put_number(b, 0, 1);
     } else {
         put_number(b, (uint64_t)a->number, 8);
@@ -311,7 +348,8 @@ static uint64_t add_index(hdf_metadata *m, const hdf_dataset *d)
     unsigned size_bytes = 1 + (bits_of(chunk_bytes(d)) + 7) / 8;
     size_bytes = size_bytes < 8 ? size_bytes : 8;
     size_t header = b->n;
-    strbuf_add(b, "FAHD", 4);
+    reserve(b, 2 * HEADER_BYTES + d->n_chunks * (8 + size_bytes + 4));
+    put_bytes(b, "FAHD", 4);
     put_number(b, 0, 1);
     put_number(b, FILTERED, 1);
     put_number(b, 8 + size_bytes + 4, 1);
@@ -321,7 +359,7 @@ static uint64_t add_index(hdf_metadata *m, const hdf_dataset *d)
     put_checksum(b, header);
     size_t block = b->n;
     MAREY_ASSERT(block - header == HEADER_BYTES);
-    strbuf_add(b, "FADB", 4);
+    put_bytes(b, "FADB", 4);
     put_number(b, 0, 1);
     put_number(b, FILTERED, 1);
     put_number(b, m->base + header, 8);
@@ -362,11 +400,11 @@ static void put_layout(strbuf *b, const hdf_dataset *d, uint64_t index)
     if (d->bytes) {
         put_number(b, 0, 1);
         put_number(b, d->n_bytes, 2);
-        strbuf_add(b, d->bytes, d->n_bytes);
+        put_bytes(b, d->bytes, d->n_bytes);
     } else if (is_empty(d)) {
         put_chunk_shape(b, d, 0);
         put_number(b, EXTENSIBLE_ARRAY, 1);
-        strbuf_add(b, growth, sizeof growth);
+        put_bytes(b, growth, sizeof growth);
         put_number(b, HDF_NOWHERE, 8);
     } else if (d->n_chunks == 1) {
         put_chunk_shape(b, d, IS_FILTERED);
@@ -388,7 +426,7 @@ uint64_t hdf_add_dataset(hdf_metadata *m, const hdf_dataset *d)
     strbuf *b = &m->bytes;
     uint64_t index = !d->bytes && d->n_chunks > 1 ? add_index(m, d) : HDF_NOWHERE;
     uint64_t addr = m->base + b->n;
-    size_t object = begin_object(b);
+    size_t object = begin_object(b, OBJECT_BYTES + d->n_bytes + attribute_bytes(d->attributes, d->n_attributes));
     put_space(b, d);
     size_t body = begin_message(b, MESSAGE_DATATYPE, IS_CONSTANT);
     put_type(b, d->type);
@@ -411,7 +449,7 @@ static void put_link(strbuf *b, const hdf_link *l)
     size_t body = begin_message(b, MESSAGE_LINK, 0);
     put_number(b, 1, 2); /* version 1; a hard link with one byte of length */
     put_number(b, l->n, 1);
-    strbuf_add(b, l->name, l->n);
+    put_bytes(b, l->name, l->n);
     put_number(b, l->addr, 8);
     end_message(b, body);
 }
@@ -419,10 +457,14 @@ static void put_link(strbuf *b, const hdf_link *l)
 uint64_t hdf_add_group(hdf_metadata *m, const hdf_link *links, size_t n_links, const hdf_attribute *attributes,
                        size_t n_attributes)
 {
-    enum { MOST_LINKS = 64, LEAST_ELSEWHERE = 60, HAS_LIMITS = 1 };
+    enum { MOST_LINKS = 64, LEAST_ELSEWHERE = 60, HAS_LIMITS = 1, LINK_BYTES = 16 };
     strbuf *b = &m->bytes;
     uint64_t addr = m->base + b->n;
-    size_t object = begin_object(b);
+    size_t most = OBJECT_BYTES + attribute_bytes(attributes, n_attributes);
+    for (size_t i = 0; i < n_links; i++) {
+        most += LINK_BYTES + links[i].n;
+    }
+    size_t object = begin_object(b, most);
     put_elsewhere(b, MESSAGE_LINK_INFO, 0);
     size_t body = begin_message(b, MESSAGE_GROUP_INFO, IS_CONSTANT);
     put_number(b, 0, 1);
@@ -446,7 +488,8 @@ bool hdf_finish(hdf_file *f, hdf_metadata *m, uint64_t root)
     uint64_t addr = atomic_fetch_add(&f->end, m->bytes.n);
     MAREY_ASSERT(addr == m->base);
     strbuf b = {0};
-    strbuf_add(&b, signature, sizeof signature);
+    reserve(&b, SUPERBLOCK_BYTES);
+    put_bytes(&b, signature, sizeof signature);
     put_number(&b, 0, 8);
     put_number(&b, HDF_NOWHERE, 8); /* no extension */
     put_number(&b, addr + m->bytes.n, 8);

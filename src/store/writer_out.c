@@ -169,17 +169,14 @@ static size_t folder_length(const char *path)
     return (size_t)(strrchr(path, '/') - path);
 }
 
-static bool is_in(const char *path, const char *folder, size_t n)
-{
-    return folder_length(path) == n && memcmp(path, folder, n) == 0;
-}
-
 /* Addresses of all objects while the structure is made. */
 typedef struct structure {
     hdf_metadata metadata;
     bool has_graph;
     uint64_t datasets[SCHEMA_COUNT];
+    size_t folders[SCHEMA_COUNT]; /* lengths of the paths of the groups that they are in */
     uint64_t *parts;
+    size_t *part_folders;
     hdf_link *links; /* of the group at hand */
     size_t n_links, cap_links;
 } structure;
@@ -207,12 +204,13 @@ static uint64_t add_group(structure *s, const char *path, const hdf_attribute *a
     size_t n = strlen(path);
     s->n_links = 0;
     for (unsigned id = 0; id < n_datasets(s->has_graph); id++) {
-        if (is_in(SCHEMA[id].path, path, n)) {
+        if (s->folders[id] == n && memcmp(SCHEMA[id].path, path, n) == 0) {
             add_link(s, SCHEMA[id].path, s->datasets[id]);
         }
     }
     for (size_t i = 0; i < SCHEMA_N_PARTS; i++) {
-        if (is_in(SCHEMA_PARTS[i].path, path, n) && !is_left_out(s, SCHEMA_PARTS[i].path)) {
+        if (s->part_folders[i] == n && memcmp(SCHEMA_PARTS[i].path, path, n) == 0 &&
+            !is_left_out(s, SCHEMA_PARTS[i].path)) {
             add_link(s, SCHEMA_PARTS[i].path, s->parts[i]);
         }
     }
@@ -252,11 +250,26 @@ static bool pack_all(store_writer *w)
     return ok;
 }
 
+static void begin_structure(structure *s)
+{
+    enum { USUAL_BYTES = 1 << 17 };
+    VEC_RESERVE(s->metadata.bytes.s, s->metadata.bytes.cap, USUAL_BYTES);
+    s->parts = mem_alloc(SCHEMA_N_PARTS * sizeof *s->parts);
+    s->part_folders = mem_alloc(SCHEMA_N_PARTS * sizeof *s->part_folders);
+    for (size_t i = 0; i < SCHEMA_N_PARTS; i++) {
+        s->part_folders[i] = folder_length(SCHEMA_PARTS[i].path);
+    }
+    for (unsigned id = 0; id < n_datasets(s->has_graph); id++) {
+        s->folders[id] = folder_length(SCHEMA[id].path);
+    }
+}
+
 marey_status out_finish(store_writer *w, const trace_model *m)
 {
-    structure s = {.has_graph = w->has_graph, .parts = mem_alloc(SCHEMA_N_PARTS * sizeof *s.parts)};
+    structure s = {.has_graph = w->has_graph};
     (void)pthread_mutex_lock(&w->tables);
     bool ok = pack_all(w);
+    begin_structure(&s);
     s.metadata.base = w->file.end;
     for (unsigned id = 0; id < n_datasets(s.has_graph) && ok; id++) {
         s.datasets[id] = add_dataset(w, &s.metadata, (schema_id)id);
@@ -265,6 +278,7 @@ marey_status out_finish(store_writer *w, const trace_model *m)
     (void)pthread_mutex_unlock(&w->tables);
     strbuf_deinit(&s.metadata.bytes);
     free(s.parts);
+    free(s.part_folders);
     free(s.links);
     return ok ? MAREY_OK : out_failed(w);
 }

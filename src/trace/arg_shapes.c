@@ -16,7 +16,7 @@ void arg_shapes_init(arg_shapes *s)
 {
     *s = (arg_shapes){0};
     (void)pthread_mutex_init(&s->lock, NULL);
-    s->all = mem_calloc(ARG_SHAPES_MAX, sizeof(arg_shape *)); /* whole, so that it never moves under a reader */
+    s->all = mem_alloc(ARG_SHAPES_MAX * sizeof(arg_shape *)); /* whole, so that it never moves under a reader */
 }
 
 void arg_shapes_deinit(arg_shapes *s)
