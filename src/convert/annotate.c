@@ -139,6 +139,7 @@ static bool place(annotation *a, annotated *e)
     source_thread *t = &s->threads[e->thread];
     if (t->lanes[e->kind] == NO_ID) {
         t->lanes[e->kind] = lane_make(s, e->rank, e->thread, e->kind);
+        a->threads[e->thread].lanes[e->kind] = t->is_async ? NO_ID : t->lanes[e->kind];
     }
     uint32_t track = lane_place(s, t->lanes[e->kind], e->start_ns, e->end_ns);
     e->row->thread = track;
@@ -154,27 +155,35 @@ static bool place(annotation *a, annotated *e)
 }
 
 /*
- * Most events say nothing of steps or phases, launch nothing and have no flow's end by their own: a place on their lane
- * and a number are all that they need. @return false when the event is none of these, or anything about it is new
+ * Most events are of the host, say nothing of steps or phases and have no flow's end by their own: a place on their
+ * lane and a number are all that they need. @return false when the event is none of these, or anything about it is new
  */
 static bool annotate_plain(annotation *a, const run_cursor *cursor)
 {
     source *s = a->s;
     run_row *row = cursor->row;
     source_name *name = &s->names[row->name];
-    const thread_state *t = &a->threads[row->thread];
-    const uint32_t lane = s->threads[row->thread].lanes[name->kind];
+    const uint32_t thread = row->thread;
+    const thread_state *t = &a->threads[thread];
+    const rank_state *rank = &a->ranks[t->rank];
+    const uint32_t lane = t->lanes[name->kind];
     int64_t end_ns = 0;
-    if (!(name->traits & NAME_PLAIN) || row->link != 0 || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) ||
-        __builtin_add_overflow(row->start_ns, row->dur_ns, &end_ns) || t->flows.next_ns <= end_ns || t->is_async ||
-        row->dur_ns == 0 || lane == NO_ID || row->start_ns >= a->ranks[t->rank].steps_until_ns ||
-        (a->n_stated > 0 && order_may_match(a, run_cursor_order(cursor)))) {
+    if (!(name->traits & NAME_PLAIN) || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) || row->dur_ns == 0 ||
+        __builtin_add_overflow(row->start_ns, row->dur_ns, &end_ns) || t->flows.next_ns <= end_ns || lane == NO_ID ||
+        row->start_ns >= rank->steps_until_ns || (a->n_stated > 0 && order_may_match(a, run_cursor_order(cursor)))) {
         return false;
     }
-    row->klass = name->klass;
-    row->instance = occurrence(a, t->rank, name, a->ranks[t->rank].step);
     row->thread = lane_place(s, lane, row->start_ns, end_ns);
-    a->n_dropped_events += row->thread == NO_ID;
+    if (row->thread == NO_ID) {
+        a->n_dropped_events++;
+        row->link = 0;
+        return true;
+    }
+    row->klass = name->klass;
+    row->instance = occurrence(a, t->rank, name, rank->step);
+    if (row->link != 0) {
+        row->link = name->klass == CLASS_RUNTIME ? launch_note(a, thread, t->rank, row, rank->step) : 0;
+    }
     return true;
 }
 
@@ -209,7 +218,12 @@ static marey_status annotate_row(annotation *a, const run_cursor *cursor)
     if (status == MAREY_OK && a->threads[e.thread].flows.next_ns <= e.end_ns) {
         status = flows_meet(a, &e);
     }
-    uint8_t launched = row->link != 0 ? launch_meet(a, &e) : 0;
+    uint8_t launched = 0;
+    if (row->link != 0 && row->klass == CLASS_RUNTIME) {
+        tag_add(s, &e.tag, launch_note(a, e.thread, e.rank, row, e.step));
+    } else if (row->link != 0 && kind_is_device(e.kind)) {
+        launched = launch_meet(a, &e);
+    }
     if (collectives_may_meet(a, &e)) {
         collectives_meet(a, &e);
     }
@@ -233,6 +247,7 @@ static void prepare(annotation *a)
         a->threads[i].rank = s->n_ranks > 1 ? s->threads[i].pid_id : 0;
         a->threads[i].flows.next_ns = INT64_MAX;
         a->threads[i].is_async = s->threads[i].is_async;
+        memset(a->threads[i].lanes, 0xff, sizeof a->threads[i].lanes);
     }
     for (size_t i = 0; i < s->n_ranks; i++) {
         a->ranks[i].run.klass = CLASS_COUNT;

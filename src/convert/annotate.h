@@ -37,6 +37,7 @@ typedef struct thread_state {
     flow_cursor flows;
     uint32_t rank;
     bool is_async;
+    uint32_t lanes[KIND_COUNT]; /* source's, of the plain events on it; NO_ID: none, or none are plain */
     uint32_t same_number; /* the next thread of this rank with the same tid, in a ring; where flows carry contexts */
 } thread_state;
 
@@ -184,7 +185,9 @@ marey_status flows_end(annotation *a);
 void collectives_prepare(annotation *a);
 /** Only for an event that collectives_may_meet(). */
 void collectives_meet(annotation *a, annotated *e);
-/** Only for an event with a correlation. */
+/** A launch, an event of CLASS_RUNTIME with a correlation. @return its tag */
+uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_row *row, uint32_t step);
+/** A device's event with a correlation. @return the context of its launch, 0 where there is none */
 uint8_t launch_meet(annotation *a, annotated *e);
 /** Once all are met: room for their rows. */
 void launches_end(annotation *a);

@@ -57,29 +57,30 @@ static uint64_t *launch_place(rank_state *k, uint64_t correlation)
     return v;
 }
 
-/* @return the context of the launch of a kernel, 0 where there is none */
+uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_row *row, uint32_t step)
+{
+    uint64_t *v = launch_place(&a->ranks[rank], row->link);
+    uint64_t number = *v >> 26;
+    if (*v == 0 || *v >> 25 & 1) { /* new, or the number is used again */
+        number = ++a->n_launches;
+    }
+    *v = launch_value(number, true, step, context_here(a, thread, rank, row->start_ns));
+    return tag_make(TAG_LAUNCH, ROLE_LAUNCH, a->s->index, number);
+}
+
 uint8_t launch_meet(annotation *a, annotated *e)
 {
-    uint64_t correlation = e->row->link;
-    bool launches = e->row->klass == CLASS_RUNTIME;
-    if (!launches && !kind_is_device(e->kind)) {
-        return 0;
-    }
     source *s = a->s;
-    uint64_t *v = launch_place(&a->ranks[e->rank], correlation);
+    uint64_t *v = launch_place(&a->ranks[e->rank], e->row->link);
     bool seen = *v >> 25 & 1;
-    if (*v == 0 || (launches && seen)) { /* new, or the number is used again */
+    if (*v == 0) {
         *v = launch_value(++a->n_launches, false, 0, 0);
-        seen = false;
     }
-    uint64_t number = *v >> 26;
-    if (launches) {
-        *v = launch_value(number, true, e->step, context_here(a, e->thread, e->rank, e->start_ns));
-    } else if (s->has_launches && !seen) {
+    if (s->has_launches && !seen) {
         a->n_orphans++;
     }
-    tag_add(s, &e->tag, tag_make(TAG_LAUNCH, launches ? ROLE_LAUNCH : ROLE_WORK, s->index, number));
-    if (launches || !seen) {
+    tag_add(s, &e->tag, tag_make(TAG_LAUNCH, ROLE_WORK, s->index, *v >> 26));
+    if (!seen) {
         return 0;
     }
     e->step = (uint32_t)(*v >> 4 & ((1U << 21) - 1));

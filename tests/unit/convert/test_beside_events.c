@@ -473,12 +473,59 @@ static void archive_members_are_inputs(void **state)
     assert_int_equal(unlink(zip), 0);
 }
 
+/* ------------------------------------------------------------------ lanes that are full */
+
+enum { FULL = 4096, TOO_MANY = 5 };
+
+/* All of the first events run at once, each a little longer than the one before. */
+static marey_status read_crowd(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
+{
+    (void)ctx;
+    (void)path;
+    (void)progress;
+    for (int64_t i = 0; i < FULL + TOO_MANY; i++) {
+        put(b, "7", "op", "cpu_op", i, MS + i, 0, 0);
+    }
+    put(b, "7", "op", "cpu_op", 3 * MS, US, 0, 0);
+    put(b, "7", "cudaLaunchKernel", "cuda_runtime", 4 * MS, US, 1, 0);
+    put(b, "9", "gemm", "kernel", 5 * MS, US, 1, 0);
+    put(b, "9", "gemm_more", "kernel", 6 * MS, US, 1, 0);
+    return trace_builder_finish(b, NULL, NULL);
+}
+
+static uint32_t instance_at(store_file *f, int64_t start_ns)
+{
+    uint32_t instance = NO_ID;
+    for (uint64_t row = 0; row < FULL + 4; row++) {
+        store_event_info e;
+        assert_int_equal(store_read_event(f, row, &e, NULL), MAREY_OK);
+        instance = e.start_ns == start_ns ? e.instance : instance;
+    }
+    return instance;
+}
+
+/* What finds no track is counted, and takes no number of its name. Work beyond a launch's first is linked too. */
+static void full_lanes(void **state)
+{
+    (void)state;
+    convert_source source = {"crowd", 0, -1, read_crowd, NULL};
+    for (uint64_t memory = 0; memory < 2; memory++) {
+        store_file *f = convert(&source, 1, memory);
+        const trace_model *m = store_model(f);
+        assert_int_equal(m->n_events, FULL + 4);
+        assert_int_equal(m->n_links, 2);
+        assert_int_equal(instance_at(f, 3 * MS), FULL);
+        finish(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_come_through), cmocka_unit_test(strays_are_outside_the_view),
         cmocka_unit_test(phases_rest),          cmocka_unit_test(late_sends_split_nothing),
         cmocka_unit_test(queues_keep_phases),   cmocka_unit_test(archive_members_are_inputs),
+        cmocka_unit_test(full_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
