@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void record(lod_block *b, unsigned 
     }
     p[7] = c->count < 16 ? (uint8_t)c->count : lod_count_code(c->count);
     p[8] = c->severity;
-    p[9] = lod_dur_code(c->longest_ns);
+    p[9] = lod_code_of_dur(c->longest_ns);
     p[10] = a->r == R_EIGHT ? least_share(&b->rows[row], c, a->per_ns[level]) : 0;
     l->n_records += RECORD_HEAD + 2U * p[5];
 }
@@ -160,11 +160,13 @@ static inline void merge_rest(lod_cell *into, const lod_cell *c)
 /* The closed cell goes into its parent; its sums are nothing again. */
 static inline void move_sums(unsigned n_sub, lod_cell *into, lod_cell *c)
 {
-    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+    unsigned m = c->mask;
+    do {
         unsigned k = (unsigned)__builtin_ctz(m);
         into->class_ns[k] += c->class_ns[k];
         c->class_ns[k] = 0;
-    }
+        m &= m - 1;
+    } while (m != 0);
     for (unsigned s = 0; s < LOD_SUBS && n_sub == LOD_SUBS; s++) {
         into->busy_ns[s] += c->busy_ns[s];
     }
@@ -190,12 +192,12 @@ static void merge_times(unsigned n_sub, lod_cell *into, const lod_cell *c, int64
 static void close_cell(lod_block *b, unsigned row, unsigned level, lod_cell *c)
 {
     record(b, level, row, c, c->bin, 1);
+    c->bin = LOD_NO_BIN;
     if (level + 1 < b->axis->n_levels) {
         move_sums(b->axis->n_sub, lod_cell_at(b, row, level + 1), c);
     } else {
         memset(c->class_ns, 0, sizeof c->class_ns);
     }
-    c->bin = LOD_NO_BIN;
 }
 
 void lod_cell_close(lod_block *b, unsigned row, unsigned level)

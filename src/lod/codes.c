@@ -59,17 +59,7 @@ int64_t lod_dur_value(uint8_t code)
 
 uint8_t lod_dur_code(int64_t dur_ns)
 {
-    if (dur_ns <= 0) {
-        return 0;
-    }
-    unsigned e = log2_floor((uint64_t)dur_ns);
-    uint64_t mantissa = (uint64_t)dur_ns << (63U - e);
-    /* Of the four values from 2^e on, how many are too small. */
-    unsigned quarter = 0;
-    for (unsigned q = 0; q < 4; q++) {
-        quarter += mantissa > EIGHTH_POWERS[2 * q];
-    }
-    return (uint8_t)(1U + 4U * e + quarter);
+    return lod_code_of_dur(dur_ns);
 }
 
 int64_t lod_bin_ns(int64_t bin0_ns, unsigned level)

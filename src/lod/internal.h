@@ -124,9 +124,9 @@ struct pyramid {
     lod_axis axes[LOD_R];
     lod_flow **tracks; /* by row / TILE_ROWS[R_TRACK] */
     size_t n_tracks, cap_tracks;
-    lod_flow *ranks; /* NULL before the first event */
-    uint64_t n_events;
-    int64_t *marks; /* start of every LOD_DENSITY_STEP-th event */
+    lod_flow *ranks;       /* NULL before the first event */
+    uint32_t n_until_mark; /* events */
+    int64_t *marks;        /* start of every LOD_DENSITY_STEP-th event */
     size_t n_marks, cap_marks;
     marey_status failed;
 };
@@ -140,6 +140,23 @@ static inline lod_cell *lod_cell_at(const lod_block *b, unsigned row, unsigned l
 static inline unsigned lod_col_shift(const lod_axis *a, unsigned level)
 {
     return a->shift + a->tile_shift + LOD_FACTOR_BITS * level;
+}
+
+/* lod_dur_code(), for the many cells. */
+static inline uint8_t lod_code_of_dur(int64_t dur_ns)
+{
+    if (dur_ns <= 0) {
+        return 0;
+    }
+    unsigned e = 63U - (unsigned)__builtin_clzll((uint64_t)dur_ns);
+    uint64_t mantissa = (uint64_t)dur_ns << (63U - e);
+    /* 2^(i/4) in 63-bit fixed point: of these four values from 2^e on, how many are too small. */
+    unsigned too_small = 0;
+    too_small += mantissa > 0x8000000000000000U;
+    too_small += mantissa > 0x9837f0518db8a96fU;
+    too_small += mantissa > 0xb504f333f9de6484U;
+    too_small += mantissa > 0xd744fccad69d6af4U;
+    return (uint8_t)(1U + 4U * e + too_small);
 }
 
 /* cell.c */

@@ -91,33 +91,41 @@ static lod_flow *tracks_at(pyramid *p, uint32_t index)
 }
 
 /* Only what belongs to a segment that has begun need not wait for it. @return whether the event does not */
-static inline bool is_direct(lod_flow *f, int64_t start_ns)
+static inline bool is_direct(lod_flow *f, int64_t start_ns, int64_t limit_ns)
 {
     if (start_ns >= f->direct_end_ns && f->tail == f->room_end) {
-        lod_flow_make_room(f, start_ns);
+        lod_flow_make_room(f, start_ns < limit_ns ? start_ns : limit_ns);
     }
     return start_ns < f->direct_end_ns;
 }
 
-static inline void fill(lod_event *e, const pyramid_event *in, int64_t start_ns, int64_t limit_ns)
+/* All but the row. Ends behind the run's are cut, and starts with them. */
+static inline void fill(lod_event *e, const pyramid_event *in, int64_t limit_ns)
 {
-    e->start_ns = start_ns;
-    e->end_ns = in->dur_ns < limit_ns - start_ns ? start_ns + in->dur_ns : limit_ns;
+    uint64_t end = (uint64_t)in->start_ns + (uint64_t)in->dur_ns;
+    e->start_ns = in->start_ns;
+    e->end_ns = (int64_t)end;
     e->dur_ns = in->dur_ns;
     e->klass = in->klass;
     e->severity = in->severity & EVENT_SEVERITY;
+    if (end > (uint64_t)limit_ns) {
+        e->start_ns = in->start_ns < limit_ns ? in->start_ns : limit_ns;
+        e->end_ns = limit_ns;
+    }
 }
 
-static inline void add_to_tracks(lod_flow *f, const pyramid_event *in, int64_t start_ns, int64_t limit_ns)
+static inline void add_to_tracks(lod_flow *f, const pyramid_event *in, int64_t limit_ns)
 {
-    lod_event now;
-    bool waits = !is_direct(f, start_ns);
-    lod_event *e = waits ? f->tail++ : &now;
-    fill(e, in, start_ns, limit_ns);
-    e->row = (uint8_t)(in->track_row % LOD_TRACK_ROWS);
-    if (!waits) {
+    if (is_direct(f, in->start_ns, limit_ns)) {
+        lod_event e;
+        fill(&e, in, limit_ns);
+        e.row = (uint8_t)(in->track_row % LOD_TRACK_ROWS);
         f->n_direct++;
-        lod_track_add(f->blocks[0], e);
+        lod_track_add(f->blocks[0], &e);
+    } else {
+        lod_event *e = f->tail++;
+        fill(e, in, limit_ns);
+        e->row = (uint8_t)(in->track_row % LOD_TRACK_ROWS);
     }
 }
 
@@ -136,12 +144,12 @@ static inline void join_unions(int64_t *until_ns, lod_event *e)
     *class_until_ns = larger(e->end_ns, *class_until_ns);
 }
 
-static inline void add_to_ranks(lod_flow *f, const pyramid_event *in, int64_t start_ns, int64_t limit_ns)
+static inline void add_to_ranks(lod_flow *f, const pyramid_event *in, int64_t limit_ns)
 {
     lod_event now;
-    bool waits = !is_direct(f, start_ns);
+    bool waits = !is_direct(f, in->start_ns, limit_ns);
     lod_event *e = waits ? f->tail++ : &now;
-    fill(e, in, start_ns, limit_ns);
+    fill(e, in, limit_ns);
     e->row = (uint8_t)in->rank;
     join_unions(f->until_ns[in->rank], e);
     if (!waits) {
@@ -165,20 +173,20 @@ marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size
         if (!is_in_range(p, in)) {
             return MAREY_ARG;
         }
-        if (p->n_events++ % LOD_DENSITY_STEP == 0) {
+        if (p->n_until_mark-- == 0) {
+            p->n_until_mark = LOD_DENSITY_STEP - 1;
             VEC_PUSH(p->marks, p->n_marks, p->cap_marks, in->start_ns);
         }
-        int64_t start = in->start_ns < limit ? in->start_ns : limit;
         if (in->track_row / LOD_TRACK_ROWS != recent) {
             recent = in->track_row / LOD_TRACK_ROWS;
             f = tracks_at(p, recent);
         }
-        add_to_tracks(f, in, start, limit);
+        add_to_tracks(f, in, limit);
         if (in->rank >= 0) {
             if (!p->ranks) {
                 p->ranks = lod_flow_create(&p->axes[R_RANK], 2, 0);
             }
-            add_to_ranks(p->ranks, in, start, limit);
+            add_to_ranks(p->ranks, in, limit);
         }
         in = (const pyramid_event *)(const void *)((const char *)in + stride);
     }
