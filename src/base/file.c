@@ -238,6 +238,19 @@ bool file_pwrite(int fd, const void *buf, size_t n, uint64_t offset)
     return true;
 }
 
+void file_write_out(int fd, uint64_t first, uint64_t n)
+{
+#ifdef SYNC_FILE_RANGE_WRITE
+    int saved = errno;
+    (void)sync_file_range(fd, (off64_t)first, (off64_t)n, SYNC_FILE_RANGE_WRITE);
+    errno = saved;
+#else
+    (void)fd;
+    (void)first;
+    (void)n;
+#endif
+}
+
 bool file_exists(const char *path)
 {
     struct stat s;

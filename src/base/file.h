@@ -46,6 +46,10 @@ int file_scratch(const char *near);
 bool file_pread(int fd, void *buf, size_t n, uint64_t offset);
 bool file_pwrite(int fd, const void *buf, size_t n, uint64_t offset);
 
+/** What was written to [first, first + n) begins to go to the disk while the caller goes on, so that a commit has less
+ *  to wait for. A wish: where the system cannot do so, nothing happens. */
+void file_write_out(int fd, uint64_t first, uint64_t n);
+
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 uint64_t file_size(const char *path); /* 0 when it can't be read */

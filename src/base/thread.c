@@ -25,10 +25,10 @@ struct pool {
     pthread_t threads[];
 };
 
-static job *take(pool *p)
+static job *take(pool *p, bool waits)
 {
     (void)pthread_mutex_lock(&p->lock);
-    while (!p->head && !p->stop) {
+    while (waits && !p->head && !p->stop) {
         (void)pthread_cond_wait(&p->wake, &p->lock);
     }
     job *j = p->head;
@@ -42,20 +42,34 @@ static job *take(pool *p)
     return j;
 }
 
+static void run(pool *p, job *j)
+{
+    j->fn(j->ctx);
+    free(j);
+    (void)pthread_mutex_lock(&p->lock);
+    if (--p->backlog == 0) {
+        (void)pthread_cond_broadcast(&p->idle);
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
 static void *work(void *arg)
 {
     pool *p = arg;
     job *j;
-    while ((j = take(p)) != NULL) {
-        j->fn(j->ctx);
-        free(j);
-        (void)pthread_mutex_lock(&p->lock);
-        if (--p->backlog == 0) {
-            (void)pthread_cond_broadcast(&p->idle);
-        }
-        (void)pthread_mutex_unlock(&p->lock);
+    while ((j = take(p, true)) != NULL) {
+        run(p, j);
     }
     return NULL;
+}
+
+bool pool_help(pool *p)
+{
+    job *j = take(p, false);
+    if (j) {
+        run(p, j);
+    }
+    return j != NULL;
 }
 
 unsigned thread_cores(void)

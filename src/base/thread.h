@@ -18,6 +18,9 @@ void pool_destroy(pool **p); /* runs what is queued, then stops */
 void pool_run(pool *p, pool_fn fn, void *ctx);
 void pool_wait(pool *p);      /* until nothing is queued or running */
 size_t pool_backlog(pool *p); /* queued + running now */
+/** Run one job that no worker took yet on the calling thread, which has to wait for jobs. @return false: there is none
+ */
+bool pool_help(pool *p);
 
 typedef void (*pool_each_fn)(void *ctx, size_t i, unsigned worker);
 /**

@@ -101,9 +101,10 @@ static void conversion_deinit(conversion *c)
 
 /* ------------------------------------------------------------------ reading */
 
-static void read_job(void *ctx)
+static void read_job(void *ctx, size_t i, unsigned worker)
 {
-    source *s = ctx;
+    source *s = (source *)ctx + i;
+    (void)worker;
     if (!conversion_report(s->c, "reading", 0, 0, 0)) {
         s->status = MAREY_CANCELLED;
         return;
@@ -118,20 +119,12 @@ static void read_job(void *ctx)
     }
 }
 
+/* The workers have nothing else to do meanwhile; where they are fewer than the jobs, others are made for the time. */
 static void read_all(conversion *c)
 {
-    pool *p = c->jobs > 1 && c->n_sources > 1 ? pool_create(c->jobs) : NULL;
-    for (size_t i = 0; i < c->n_sources; i++) {
-        if (p) {
-            pool_run(p, read_job, &c->sources[i]);
-        } else {
-            read_job(&c->sources[i]);
-        }
-    }
-    if (p) {
-        pool_wait(p);
-        pool_destroy(&p);
-    }
+    pool *more = c->n_workers + 1 < c->jobs ? pool_create(c->jobs - 1) : NULL;
+    pool_each(more ? more : c->workers, c->n_sources, read_job, c->sources);
+    pool_destroy(&more);
 }
 
 static const char *reason(const source *s)
@@ -274,9 +267,9 @@ static marey_status run_with_diag(const convert_source *sources, const bool *may
     conversion *c = mem_alloc(sizeof *c);
     conversion_init(c, sources, may_fail, n, options, d);
     c->model.name = options->run_name ? options->run_name : name;
-    unsigned n_workers = worker_count(c);
-    pool *workers = n_workers ? pool_create(n_workers) : NULL;
-    store_options store = {.force = options->force, .workers = workers, .on_row = emit_on_row, .on_row_ctx = c};
+    c->n_workers = worker_count(c);
+    c->workers = c->n_workers ? pool_create(c->n_workers) : NULL;
+    store_options store = {.force = options->force, .workers = c->workers, .on_row = emit_on_row, .on_row_ctx = c};
     marey_status status = store_writer_create(&c->writer, options->out, &store, d);
     if (status == MAREY_OK) {
         status = convert_all(c, summary);
@@ -289,7 +282,7 @@ static marey_status run_with_diag(const convert_source *sources, const bool *may
     } else if (status == MAREY_CANCELLED) {
         (void)diag_error(d, status, NULL, DIAG_NO_OFFSET, "cancelled; nothing was written");
     }
-    pool_destroy(&workers);
+    pool_destroy(&c->workers);
     conversion_deinit(c);
     free(c);
     return status;

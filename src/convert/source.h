@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 #include "convert/convert.h"
 #include "convert/run.h"
 #include "convert/sorter.h"
@@ -283,6 +284,8 @@ struct conversion {
     int64_t began_ns, stage_began_ns;
     _Atomic int64_t reported_ns;
     unsigned jobs;
+    pool *workers; /* n_workers beside the main thread; NULL: none */
+    unsigned n_workers;
     atomic_bool stop; /* a job failed: the others need not go on */
 };
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/status.h"
 
-enum { SUPERBLOCK_BYTES = 48 };
+enum { SUPERBLOCK_BYTES = 48, WRITE_OUT_BITS = 20 /* a megabyte at a time */ };
 
 /* ------------------------------------------------------------------ the file */
 
@@ -39,7 +39,20 @@ static bool put_at(hdf_file *f, const void *bytes, size_t n, uint64_t addr)
 uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n)
 {
     uint64_t addr = atomic_fetch_add(&f->end, n);
-    return put_at(f, bytes, n, addr) ? addr : HDF_NOWHERE;
+    if (!put_at(f, bytes, n, addr)) {
+        return HDF_NOWHERE;
+    }
+    uint64_t whole = (addr + n) >> WRITE_OUT_BITS << WRITE_OUT_BITS;
+    if (whole > addr) { /* what others still have to write of it goes out with what comes later */
+        uint64_t first = addr >> WRITE_OUT_BITS << WRITE_OUT_BITS;
+        file_write_out(f->fd, first, whole - first);
+    }
+    return addr;
+}
+
+void hdf_write_out(const hdf_file *f)
+{
+    file_write_out(f->fd, 0, atomic_load(&f->end));
 }
 
 /* ------------------------------------------------------------------ numbers */

@@ -31,6 +31,8 @@ typedef struct hdf_file {
 void hdf_begin(hdf_file *f, int fd);
 /** Write bytes behind all others. @return their address; HDF_NOWHERE with `error` set */
 uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n);
+/** What was put so far begins to go to the disk: the end is near, and then it has to be there. */
+void hdf_write_out(const hdf_file *f);
 
 typedef struct hdf_attribute {
     const char *name;

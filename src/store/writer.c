@@ -1,5 +1,6 @@
 /* The writer's life: a file without a name, jobs, directories, its name. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "store/h5.h"
 #include "store/vfd.h"
 #include "store/writer.h"
+
+enum { MOST_TILES_WAITING = 16 };
 
 /* ------------------------------------------------------------------ jobs */
 
@@ -102,10 +105,11 @@ static void free_spares(spares *s)
     }
 }
 
-void writer_run(store_writer *w, pool_fn fn, void *ctx)
+void writer_run(store_writer *w, job_kind kind, pool_fn fn, void *ctx)
 {
     (void)pthread_mutex_lock(&w->lock);
-    bool is_here = !w->options.workers || w->n_jobs >= w->max_jobs;
+    bool is_here = !w->options.workers || w->n_jobs_of[kind] >= w->max_jobs[kind];
+    w->n_jobs_of[kind]++;
     w->n_jobs++;
     (void)pthread_mutex_unlock(&w->lock);
     if (is_here) {
@@ -115,17 +119,25 @@ void writer_run(store_writer *w, pool_fn fn, void *ctx)
     }
 }
 
-void writer_job_done(store_writer *w)
+void writer_job_done(store_writer *w, job_kind kind)
 {
     (void)pthread_mutex_lock(&w->lock);
+    w->n_jobs_of[kind]--;
     if (--w->n_jobs == 0) {
         (void)pthread_cond_broadcast(&w->done);
     }
     (void)pthread_mutex_unlock(&w->lock);
 }
 
+bool writer_help(store_writer *w)
+{
+    return w->options.workers && pool_help(w->options.workers);
+}
+
 static void wait_for_jobs(store_writer *w)
 {
+    while (writer_help(w)) {
+    }
     (void)pthread_mutex_lock(&w->lock);
     while (w->n_jobs > 0) {
         (void)pthread_cond_wait(&w->done, &w->lock);
@@ -182,7 +194,9 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     store_writer *w = mem_calloc(1, sizeof *w);
     w->path = mem_strdup(path);
     w->options = options ? *options : (store_options){0};
-    w->max_jobs = thread_cores() + 1;
+    w->max_jobs[JOB_BLOCK] = 2 * (thread_cores() + 1);
+    w->max_jobs[JOB_TILE] = MOST_TILES_WAITING;
+    w->max_jobs[JOB_PYRAMID] = UINT_MAX;
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_mutex_init(&w->directory, NULL);
     (void)pthread_mutex_init(&w->tables, NULL);
@@ -474,6 +488,7 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
         return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "is finished already");
     }
     wait_for_jobs(w);
+    hdf_write_out(&w->file);
     marey_status status = w->failed;
     if (status != MAREY_OK) {
         goto fail;

@@ -81,6 +81,9 @@ typedef struct spares {
     unsigned n;
 } spares;
 
+/* Kinds of jobs. As many of one as may be waiting or running at a time; a further one runs where it comes up. */
+typedef enum job_kind { JOB_BLOCK, JOB_TILE, JOB_PYRAMID, JOB_KINDS } job_kind;
+
 struct store_writer {
     char *path;
     file_aside aside; /* fd -1: finished */
@@ -95,7 +98,7 @@ struct store_writer {
     pthread_mutex_t directory; /* one group at a time appends its directory */
     pthread_mutex_t lock;      /* guards all below */
     pthread_cond_t done;
-    unsigned n_jobs, max_jobs;
+    unsigned n_jobs, n_jobs_of[JOB_KINDS], max_jobs[JOB_KINDS];
     bench *benches;
     text_room rooms[4]; /* freed by jobs, taken by groups */
     spares spare_blocks;
@@ -136,8 +139,10 @@ void room_give(store_writer *w, text_room room);
 void *spare_take(store_writer *w, spares *s, size_t bytes);
 void spare_give(store_writer *w, spares *s, void *job);
 /** Run `fn` on a worker, or here where there is none or too much waits. It must end with writer_job_done(). */
-void writer_run(store_writer *w, pool_fn fn, void *ctx);
-void writer_job_done(store_writer *w);
+void writer_run(store_writer *w, job_kind kind, pool_fn fn, void *ctx);
+void writer_job_done(store_writer *w, job_kind kind);
+/** Who has to wait for a job runs what no worker took yet. @return false: there is none, or no workers */
+bool writer_help(store_writer *w);
 
 /* writer_out.c */
 /** Append n rows to a dataset. Thread: any. */

@@ -18,11 +18,12 @@ typedef struct pending {
     uint8_t flags;
 } pending;
 
-/* The events of a closed block on their way into the pyramid. */
-enum { LOD_BATCHES = 3 };
+/* Events of a block on their way into the pyramid. */
+enum { LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
 typedef struct lod_batch {
     pending *events;
     uint32_t n;
+    pending *block; /* not NULL: they are the block's last, and this is what holds all of it */
 } lod_batch;
 
 /* Where there are workers, the pyramid is built beside the merge, one batch after the other. */
@@ -31,6 +32,7 @@ typedef struct lod_queue {
     pthread_cond_t changed;
     lod_batch batches[LOD_BATCHES];
     unsigned n_put, n_done; /* ever */
+    unsigned n_blocks;      /* whose last batch waits */
     bool is_running;
     pending *spare;
     marey_status status;
@@ -57,9 +59,9 @@ struct store_group {
     store_group_params params;
     pyramid *lod;
     lod_queue queue;
-    pending *events; /* BLOCK_EVENTS */
-    uint32_t n;
-    text_room args; /* records */
+    pending *events;   /* BLOCK_EVENTS */
+    uint32_t n, n_fed; /* the first n_fed are with the pyramid already */
+    text_room args;    /* records */
     size_t n_args;
     arg_taker *taker;    /* NULL until a text comes that is not taken apart */
     group_track *tracks; /* by track row */
@@ -79,8 +81,10 @@ struct store_group {
 
 /* ------------------------------------------------------------------ jobs */
 
+/* Of one block: its columns and its arguments, each a job of its own. */
 typedef struct block_job {
     store_writer *w;
+    atomic_uint n_left; /* of the two; the last one gives the memory back */
     uint32_t block, n;
     int64_t start_ns[BLOCK_EVENTS];
     uint32_t dur_ns[BLOCK_EVENTS];
@@ -125,7 +129,28 @@ static marey_status write_args(block_job *j, bench *b)
     return status;
 }
 
-static void run_block(void *ctx)
+static void block_job_done(block_job *j)
+{
+    store_writer *w = j->w;
+    if (atomic_fetch_sub(&j->n_left, 1) == 1) {
+        room_give(w, j->args);
+        free(j->args_at);
+        free(j->args_len);
+        spare_give(w, &w->spare_blocks, j);
+    }
+    writer_job_done(w, JOB_BLOCK);
+}
+
+static void run_args(void *ctx)
+{
+    block_job *j = ctx;
+    bench *b = bench_take(j->w);
+    (void)write_args(j, b);
+    bench_give(j->w, b);
+    block_job_done(j);
+}
+
+static void run_columns(void *ctx)
 {
     block_job *j = ctx;
     store_writer *w = j->w;
@@ -142,15 +167,8 @@ static void run_block(void *ctx)
         memcpy(w->blocks[j->block].hints, hints, sizeof hints);
         (void)pthread_mutex_unlock(&w->lock);
     }
-    if (status == MAREY_OK && j->args.bytes) {
-        (void)write_args(j, b);
-    }
     bench_give(w, b);
-    room_give(w, j->args);
-    free(j->args_at);
-    free(j->args_len);
-    spare_give(w, &w->spare_blocks, j);
-    writer_job_done(w);
+    block_job_done(j);
 }
 
 /* ------------------------------------------------------------------ begin */
@@ -227,32 +245,62 @@ static void run_pyramid(void *ctx)
         status = status == MAREY_OK ? add_to_pyramid(g, b.events, b.n) : status;
         (void)pthread_mutex_lock(&q->lock);
         q->status = status;
-        pending *old = q->spare;
-        q->spare = b.events;
         q->n_done++;
+        if (b.block) {
+            free(q->spare);
+            q->spare = b.block;
+            q->n_blocks--;
+        }
         (void)pthread_cond_broadcast(&q->changed);
-        free(old);
     }
     q->is_running = false;
     (void)pthread_cond_broadcast(&q->changed);
     (void)pthread_mutex_unlock(&q->lock); /* from here on the group may be gone */
-    writer_job_done(w);
+    writer_job_done(w, JOB_PYRAMID);
 }
 
-/* The events of the block go to the pyramid; g->events are others then. */
-static marey_status feed_pyramid(store_group *g)
+/* Wait until `is_over`, and do meanwhile what others wait for. With the queue's lock held. */
+static void wait_for_pyramid(store_group *g, bool (*is_over)(const lod_queue *q))
 {
     lod_queue *q = &g->queue;
+    while (!is_over(q)) {
+        (void)pthread_mutex_unlock(&q->lock);
+        bool helped = writer_help(g->w);
+        (void)pthread_mutex_lock(&q->lock);
+        if (!helped && !is_over(q)) {
+            (void)pthread_cond_wait(&q->changed, &q->lock);
+        }
+    }
+}
+
+static bool has_room(const lod_queue *q)
+{
+    return q->n_put - q->n_done < LOD_BATCHES && q->n_blocks < LOD_BLOCKS;
+}
+
+static bool has_ended(const lod_queue *q)
+{
+    return !q->is_running;
+}
+
+/* What came of the block at hand since the last time goes to the pyramid. Where it is the block's end, g->events are
+ * others then. */
+static marey_status feed_pyramid(store_group *g, bool ends)
+{
+    lod_queue *q = &g->queue;
+    lod_batch b = {g->events + g->n_fed, g->n - g->n_fed, ends ? g->events : NULL};
+    g->n_fed = ends ? 0 : g->n;
     if (!g->w->options.workers) {
-        return add_to_pyramid(g, g->events, g->n);
+        return add_to_pyramid(g, b.events, b.n);
     }
     (void)pthread_mutex_lock(&q->lock);
-    while (q->n_put - q->n_done == LOD_BATCHES) {
-        (void)pthread_cond_wait(&q->changed, &q->lock);
+    wait_for_pyramid(g, has_room);
+    q->batches[q->n_put++ % LOD_BATCHES] = b;
+    if (ends) {
+        q->n_blocks++;
+        g->events = q->spare;
+        q->spare = NULL;
     }
-    q->batches[q->n_put++ % LOD_BATCHES] = (lod_batch){g->events, g->n};
-    g->events = q->spare;
-    q->spare = NULL;
     bool starts = !q->is_running;
     q->is_running = true;
     marey_status status = q->status;
@@ -261,7 +309,7 @@ static marey_status feed_pyramid(store_group *g)
         g->events = mem_alloc(BLOCK_EVENTS * sizeof *g->events);
     }
     if (starts) {
-        writer_run(g->w, run_pyramid, g);
+        writer_run(g->w, JOB_PYRAMID, run_pyramid, g);
     }
     return status;
 }
@@ -270,9 +318,7 @@ static marey_status finish_pyramid(store_group *g, uint32_t n_levels[LOD_R])
 {
     lod_queue *q = &g->queue;
     (void)pthread_mutex_lock(&q->lock);
-    while (q->is_running) {
-        (void)pthread_cond_wait(&q->changed, &q->lock);
-    }
+    wait_for_pyramid(g, has_ended);
     marey_status status = q->status;
     (void)pthread_mutex_unlock(&q->lock);
     marey_status finished = pyramid_finish(g->lod, n_levels);
@@ -437,9 +483,14 @@ RARE static marey_status flush(store_group *g, int64_t next_ns)
     fill_columns(g, j);
     keep_last(g, block, n_tracks);
     g->t0_ns = next_t0;
-    marey_status status = feed_pyramid(g);
+    marey_status status = feed_pyramid(g, true);
     g->n = 0;
-    writer_run(g->w, run_block, j);
+    bool has_args = j->args.bytes != NULL;
+    atomic_init(&j->n_left, has_args ? 2 : 1);
+    writer_run(g->w, JOB_BLOCK, run_columns, j);
+    if (has_args) {
+        writer_run(g->w, JOB_BLOCK, run_args, j);
+    }
     return status;
 }
 
@@ -579,6 +630,9 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
     t->pending_end_ns = e->start_ns + e->dur_ns;
     g->last_start_ns = e->start_ns;
     g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
+    if (status == MAREY_OK && g->n - g->n_fed == LOD_FEED) {
+        status = feed_pyramid(g, false);
+    }
     if (status != MAREY_OK) {
         return writer_report(g->w, status, d);
     }

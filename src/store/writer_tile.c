@@ -40,7 +40,7 @@ static void run_tile(void *ctx)
     }
     bench_give(w, b);
     free(j);
-    writer_job_done(w);
+    writer_job_done(w, JOB_TILE);
 }
 
 marey_status writer_take_tile(void *ctx, const tile_key *key, uint64_t n_cols, const tile_records *records,
@@ -60,7 +60,7 @@ marey_status writer_take_tile(void *ctx, const tile_key *key, uint64_t n_cols, c
         tile_job *j = mem_alloc(sizeof *j + records->n);
         *j = (tile_job){.w = w, .tile = tile, .r = key->r, .index = t.index, .records = {j->bytes, records->n}};
         memcpy(j->bytes, records->bytes, records->n);
-        writer_run(w, run_tile, j);
+        writer_run(w, JOB_TILE, run_tile, j);
     }
     return status;
 }

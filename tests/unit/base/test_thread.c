@@ -2,7 +2,10 @@
  * Contract: pool_each() calls for every index exactly once and returns after the last call did; calls that run at the
  * same time have different worker numbers, 0 to the pool's threads; without a pool the calls come in order on the
  * calling thread; a worker that is busy with something else is not waited for; what was queued before still runs.
+ * pool_help() runs what is queued on the calling thread, in order, one job a call, and says when there is none; what
+ * a worker has is no business of it.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/thread.h"
@@ -100,12 +103,75 @@ static void busy_workers_are_not_waited_for(void **state)
     pool_destroy(&p);
 }
 
+typedef struct trail {
+    pthread_t thread;
+    int next;
+    bool ok;
+} trail;
+
+typedef struct trail_job {
+    trail *t;
+    int number;
+} trail_job;
+
+static void follow(void *ctx)
+{
+    trail_job *j = ctx;
+    j->t->ok = j->t->ok && pthread_equal(pthread_self(), j->t->thread) && j->t->next == j->number;
+    j->t->next++;
+}
+
+/* Workers that have begun, and go on when they are told to. */
+typedef struct held {
+    atomic_int n_started;
+    atomic_bool go_on;
+} held;
+
+static void hold(void *ctx)
+{
+    held *h = ctx;
+    atomic_fetch_add(&h->n_started, 1);
+    wait_for_flag(&h->go_on);
+}
+
+static void who_waits_can_help(void **state)
+{
+    (void)state;
+    enum { JOBS = 5 };
+    held h = {0};
+    trail t = {pthread_self(), 0, true};
+    trail_job jobs[JOBS];
+    pool *p = pool_create(THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        pool_run(p, hold, &h);
+    }
+    while (atomic_load(&h.n_started) < THREADS) {
+    }
+    for (int i = 0; i < JOBS; i++) {
+        jobs[i] = (trail_job){&t, i};
+        pool_run(p, follow, &jobs[i]);
+    }
+    for (int i = 0; i < JOBS; i++) {
+        assert_int_equal(pool_backlog(p), THREADS + JOBS - i);
+        assert_true(pool_help(p));
+        assert_int_equal(t.next, i + 1);
+    }
+    assert_true(t.ok);
+    assert_false(pool_help(p)); /* the workers' own jobs still run */
+    assert_int_equal(pool_backlog(p), THREADS);
+    atomic_store(&h.go_on, true);
+    pool_wait(p);
+    assert_false(pool_help(p));
+    pool_destroy(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_index_comes_once),
         cmocka_unit_test(without_a_pool_calls_come_in_order),
         cmocka_unit_test(busy_workers_are_not_waited_for),
+        cmocka_unit_test(who_waits_can_help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
