@@ -241,6 +241,7 @@ static marey_status annotate_row(annotation *a, const run_cursor *cursor)
 static void prepare(annotation *a)
 {
     source *s = a->s;
+    a->launch_seed = hash_bytes("launches", 8) | 1;
     a->threads = mem_calloc(s->n_threads ? s->n_threads : 1, sizeof *a->threads);
     a->ranks = mem_calloc(s->n_ranks ? s->n_ranks : 1, sizeof *a->ranks);
     for (size_t i = 0; i < s->n_threads; i++) {
@@ -264,8 +265,8 @@ static void release(annotation *a)
         free(a->threads[i].flows.buffer);
     }
     for (size_t i = 0; i < a->s->n_ranks; i++) {
-        map64_deinit(&a->ranks[i].launches);
-        map64_deinit(&a->ranks[i].old_launches);
+        free(a->ranks[i].launches.slots);
+        free(a->ranks[i].old_launches.slots);
         map64_deinit(&a->ranks[i].counts);
         map64_deinit(&a->ranks[i].seqs);
     }

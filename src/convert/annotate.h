@@ -41,6 +41,17 @@ typedef struct thread_state {
     uint32_t same_number; /* the next thread of this rank with the same tid, in a ring; where flows carry contexts */
 } thread_state;
 
+/* Correlations by a table of their own: one is looked up for every launch and every kernel. */
+typedef struct launch_slot {
+    uint64_t correlation;
+    uint64_t value; /* see launch_value(); 0: empty */
+} launch_slot;
+
+typedef struct launch_map {
+    launch_slot *slots;
+    size_t n, cap; /* cap: 0 or a power of two */
+} launch_map;
+
 enum { P2P_RING = 8 };
 
 typedef struct phase_run {
@@ -61,9 +72,9 @@ typedef struct rank_state {
     int64_t device_step_end_ns;
     int64_t steps_until_ns; /* whichever of both ends first; INT64_MAX: none runs */
     uint32_t n_steps;
-    map64 launches, old_launches; /* correlation -> see launch_value() */
-    map64 counts;                 /* name -> step + 1, count; where the source has several ranks */
-    map64 seqs;                   /* collective -> how many there were */
+    launch_map launches, old_launches;
+    map64 counts; /* name -> step + 1, count; where the source has several ranks */
+    map64 seqs;   /* collective -> how many there were */
     phase_run run;
     uint32_t ordinals[CLASS_COUNT];
     uint32_t ordinals_step;
@@ -95,6 +106,7 @@ typedef struct annotation {
     thread_state *threads;
     rank_state *ranks;
     uint64_t n_launches, n_orphans;
+    uint64_t launch_seed;   /* odd; not to be foreseen by who writes an input */
     uint64_t *order_filter; /* bits: an event of this order number may have collective arguments */
     size_t n_stated;        /* collectives of the input; those made here follow */
     derived_rows phases;

@@ -68,7 +68,7 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
         t->row = j->n_rows++;
         j->e->c->model.tracks[t->global].row = t->row;
     }
-    store_event out = {.start_ns = model_since(j->e->c, cursor->key_ns),
+    store_event out = {.start_ns = model_since(j->e->c, run_cursor_key(cursor)),
                        .dur_ns = row->dur_ns,
                        .track = t->global,
                        .name = s->names[row->name].global,

@@ -9,7 +9,7 @@
  * block, so the event carries a tag, and the store tells tag and row (emit_on_row).
  */
 
-enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18 };
+enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18, LAUNCHES_FIRST = 256 };
 
 void tag_add(source *s, uint64_t *tag, uint64_t more)
 {
@@ -36,30 +36,61 @@ static uint64_t launch_value(uint64_t number, bool seen, uint32_t step, uint8_t 
     return number << 26 | (uint64_t)seen << 25 | (uint64_t)step << 4 | context;
 }
 
-/* Only the latest GENERATION to 2 * GENERATION correlations are kept: no device queue is that long. */
-static uint64_t *launch_place(rank_state *k, uint64_t correlation)
+/* Where the correlation is, or would be. Both halves of the product count: no set of bits alone decides the place. */
+static inline launch_slot *find_launch(const annotation *a, const launch_map *m, uint64_t correlation)
 {
-    if (k->launches.n >= GENERATION && !map64_get(&k->launches, correlation)) {
-        const uint64_t *old = map64_get(&k->old_launches, correlation);
-        uint64_t value = old ? *old : 0;
-        map64_deinit(&k->old_launches);
-        k->old_launches = k->launches;
-        k->launches = (map64){0};
-        uint64_t *v = map64_put(&k->launches, correlation);
-        *v = value;
-        return v;
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)correlation * a->launch_seed;
+    size_t i = (size_t)((uint64_t)product ^ (uint64_t)(product >> 64)) & (m->cap - 1);
+    while (m->slots[i].value != 0 && m->slots[i].correlation != correlation) {
+        i = (i + 1) & (m->cap - 1);
     }
-    uint64_t *v = map64_put(&k->launches, correlation);
-    if (*v == 0 && k->old_launches.n > 0) { /* no launch's value is 0, so it is new */
-        const uint64_t *old = map64_get(&k->old_launches, correlation);
-        *v = old ? *old : 0;
+    return &m->slots[i];
+}
+
+static void grow_launches(const annotation *a, launch_map *m)
+{
+    launch_map more = {.n = m->n, .cap = m->cap ? m->cap * 4 : LAUNCHES_FIRST};
+    more.slots = mem_calloc(more.cap, sizeof *more.slots);
+    for (size_t i = 0; i < m->cap; i++) {
+        if (m->slots[i].value != 0) {
+            *find_launch(a, &more, m->slots[i].correlation) = m->slots[i];
+        }
     }
-    return v;
+    free(m->slots);
+    *m = more;
+}
+
+/*
+ * The value's place, 0 where the correlation is new; the caller sets it. Only the latest GENERATION to 2 * GENERATION
+ * correlations are kept: no device queue is that long.
+ */
+static uint64_t *launch_place(const annotation *a, rank_state *k, uint64_t correlation)
+{
+    launch_map *m = &k->launches;
+    if (m->n * 2 >= m->cap) {
+        grow_launches(a, m);
+    }
+    launch_slot *slot = find_launch(a, m, correlation);
+    if (slot->value != 0) {
+        return &slot->value;
+    }
+    uint64_t old = k->old_launches.n > 0 ? find_launch(a, &k->old_launches, correlation)->value : 0;
+    if (m->n >= GENERATION) {
+        free(k->old_launches.slots);
+        k->old_launches = *m;
+        *m = (launch_map){0};
+        grow_launches(a, m);
+        slot = find_launch(a, m, correlation);
+    }
+    m->n++;
+    *slot = (launch_slot){correlation, old};
+    return &slot->value;
 }
 
 uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_row *row, uint32_t step)
 {
-    uint64_t *v = launch_place(&a->ranks[rank], row->link);
+    uint64_t *v = launch_place(a, &a->ranks[rank], row->link);
     uint64_t number = *v >> 26;
     if (*v == 0 || *v >> 25 & 1) { /* new, or the number is used again */
         number = ++a->n_launches;
@@ -71,7 +102,7 @@ uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_ro
 uint8_t launch_meet(annotation *a, annotated *e)
 {
     source *s = a->s;
-    uint64_t *v = launch_place(&a->ranks[e->rank], e->row->link);
+    uint64_t *v = launch_place(a, &a->ranks[e->rank], e->row->link);
     bool seen = *v >> 25 & 1;
     if (*v == 0) {
         *v = launch_value(++a->n_launches, false, 0, 0);

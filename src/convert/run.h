@@ -145,11 +145,17 @@ marey_status run_merge_turn(run_merge *m, diag *d);
 static inline void run_cursor_look(run_cursor *c)
 {
     c->row = c->pieces[*c->at / RUN_ROWS].rows + *c->at % RUN_ROWS;
+}
+/** The current row's start on the common clock. */
+static inline int64_t run_cursor_key(const run_cursor *c)
+{
+    int64_t key_ns = 0;
     if (c->clock) {
-        c->key_ns = c->clock(c->clock_ctx, c->row->start_ns);
-    } else if (__builtin_add_overflow(c->row->start_ns, c->shift_ns, &c->key_ns)) {
-        c->key_ns = c->shift_ns > 0 ? INT64_MAX : INT64_MIN;
+        key_ns = c->clock(c->clock_ctx, c->row->start_ns);
+    } else if (__builtin_add_overflow(c->row->start_ns, c->shift_ns, &key_ns)) {
+        key_ns = c->shift_ns > 0 ? INT64_MAX : INT64_MIN;
     }
+    return key_ns;
 }
 /** Go on behind the top row. Mostly the next one is of the same chain: what a trace logs together happened together. */
 static inline marey_status run_merge_next(run_merge *m, diag *d)
@@ -159,6 +165,10 @@ static inline marey_status run_merge_next(run_merge *m, diag *d)
         return run_merge_turn(m, d);
     }
     run_cursor_look(c);
+    if (m->n_heap == 1) {
+        return MAREY_OK; /* there is nobody to give way to */
+    }
+    c->key_ns = run_cursor_key(c);
     return c->key_ns < m->rival_ns ? MAREY_OK : run_merge_turn(m, d);
 }
 /** Order number of the cursor's row in its source. */

@@ -89,6 +89,7 @@ static marey_status load(run_merge *m, run_cursor *c, uint32_t i, diag *d)
     }
     if (status == MAREY_OK) {
         run_cursor_look(c);
+        c->key_ns = run_cursor_key(c);
     }
     return status;
 }
