@@ -121,6 +121,8 @@ typedef struct lod_flow {
 struct pyramid {
     pyramid_params params;
     int64_t limit_ns; /* ends are cut here */
+    bool is_very_long;
+    int64_t busy_left_ns; /* in a very long run */
     lod_axis axes[LOD_R];
     lod_flow **tracks; /* by row / TILE_ROWS[R_TRACK] */
     size_t n_tracks, cap_tracks;

@@ -6,8 +6,11 @@
 #include "base/mem.h"
 #include "lod/internal.h"
 
-/* Ends are cut so that sums over eight ranks and level steps of four stay inside 64 bits. */
-static const int64_t LONGEST_RUN_NS = (int64_t)1 << 57;
+/* The top level's column must reach over the run, and its end be a number: of longer runs the rest is cut. */
+static const int64_t LONGEST_RUN_NS = ((int64_t)1 << 61) - 1;
+/* What all events last, together, so that sums over eight ranks and level steps of four stay inside 64 bits. Shorter
+ * runs can't exceed it on any rank. Of longer ones a part is busy, unless their durations make no sense. */
+static const int64_t LONGEST_BUSY_NS = (int64_t)1 << 57;
 
 static bool axis_init(pyramid *p, unsigned r)
 {
@@ -43,6 +46,8 @@ marey_status pyramid_create(pyramid **out, const pyramid_params *params)
     pyramid *p = mem_calloc(1, sizeof *p);
     p->params = *params;
     p->limit_ns = params->duration_ns < LONGEST_RUN_NS ? params->duration_ns : LONGEST_RUN_NS;
+    p->is_very_long = p->limit_ns > LONGEST_BUSY_NS;
+    p->busy_left_ns = LONGEST_BUSY_NS;
     for (unsigned r = 0; r < LOD_R; r++) {
         if (!axis_init(p, r)) {
             pyramid_destroy(&p);
@@ -163,7 +168,16 @@ static inline bool is_in_range(const pyramid *p, const pyramid_event *e)
     return (e->start_ns | e->dur_ns) >= 0 && e->klass < CLASS_COUNT && e->rank < (int)p->params.n_ranks;
 }
 
-marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
+/* In a run of many years: an event of which only so much lasts as is left for all. */
+static pyramid_event cut_event(pyramid *p, const pyramid_event *in)
+{
+    pyramid_event cut = *in;
+    cut.dur_ns = in->dur_ns < p->busy_left_ns ? in->dur_ns : p->busy_left_ns;
+    p->busy_left_ns -= cut.dur_ns;
+    return cut;
+}
+
+static marey_status add_all(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
 {
     const int64_t limit = p->limit_ns;
     const pyramid_event *in = events;
@@ -191,6 +205,20 @@ marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size
         in = (const pyramid_event *)(const void *)((const char *)in + stride);
     }
     return p->failed;
+}
+
+marey_status pyramid_add(pyramid *p, const pyramid_event *events, size_t n, size_t stride)
+{
+    if (!p->is_very_long) {
+        return add_all(p, events, n, stride);
+    }
+    marey_status status = p->failed;
+    for (size_t i = 0; i < n && status == MAREY_OK; i++) {
+        const pyramid_event *in = (const pyramid_event *)(const void *)((const char *)events + i * stride);
+        pyramid_event cut = in->dur_ns > 0 ? cut_event(p, in) : *in;
+        status = add_all(p, &cut, 1, sizeof cut);
+    }
+    return status;
 }
 
 marey_status pyramid_finish(pyramid *p, uint32_t n_levels[LOD_R])

@@ -23,7 +23,7 @@
 #include "base/status.h"
 #include "trace/model.h"
 
-enum { GROUP_RANKS = 64, LOD_R = 3, LOD_MAX_LEVELS = 24, LOD_FACTOR_BITS = 2 };
+enum { GROUP_RANKS = 64, LOD_R = 3, LOD_MAX_LEVELS = 28, LOD_FACTOR_BITS = 2 };
 enum { R_TRACK, R_RANK, R_EIGHT };
 
 /* Planes of a cell. 0..CLASS_COUNT-1: busy share of each class: round(255 * busy / capacity), 0 only for exactly none;

@@ -540,6 +540,24 @@ static void test_beyond_the_end(void **state)
                        .stores_all = true});
 }
 
+/* Some events lie decades from the others. */
+static void test_decades(void **state)
+{
+    (void)state;
+    for (int stores_all = 0; stores_all < 2; stores_all++) {
+        run_setup(&(setup){.seed = 11,
+                           .n_tracks = 5,
+                           .n_ranks = 3,
+                           .n_events = 60,
+                           .bin0 = 64,
+                           .unit = 900,
+                           .gap = 400,
+                           .lull_every = 20,
+                           .lull = INT64_C(500000000000000000),
+                           .stores_all = stores_all > 0});
+    }
+}
+
 static void test_without_ranks(void **state)
 {
     (void)state;
@@ -556,9 +574,10 @@ static void test_without_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),         cmocka_unit_test(test_fine_bins), cmocka_unit_test(test_coarse_bins),
-        cmocka_unit_test(test_long_events),   cmocka_unit_test(test_left_out),  cmocka_unit_test(test_beyond_the_end),
-        cmocka_unit_test(test_without_ranks), cmocka_unit_test(test_stretches), cmocka_unit_test(test_dense_group),
+        cmocka_unit_test(test_dense),       cmocka_unit_test(test_fine_bins),     cmocka_unit_test(test_coarse_bins),
+        cmocka_unit_test(test_long_events), cmocka_unit_test(test_left_out),      cmocka_unit_test(test_beyond_the_end),
+        cmocka_unit_test(test_decades),     cmocka_unit_test(test_without_ranks), cmocka_unit_test(test_stretches),
+        cmocka_unit_test(test_dense_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
