@@ -64,8 +64,9 @@ static void find_view(conversion *c, int64_t *first, int64_t *end)
                 continue;
             }
             n += b->n_events;
-            lo = tb < lo ? tb : lo;
-            int64_t e = source_time(b, b->bulk_end_ns);
+            int64_t from = source_time(b, b->view_first_ns);
+            lo = from < lo ? from : lo;
+            int64_t e = source_time(b, b->view_end_ns);
             hi = e > hi ? e : hi;
         }
         if (n > best) {
@@ -83,7 +84,7 @@ static void count_far_sources(conversion *c, int64_t first, int64_t end)
 {
     for (size_t i = 0; i < c->n_sources; i++) {
         source *s = &c->sources[i];
-        int64_t t = source_time(s, s->bulk_first_ns);
+        int64_t t = source_time(s, s->view_first_ns);
         if (s->n_events > 0 && (t < first || t > end)) {
             diag_lose(&s->diag, MAREY_LOSS_FAR_TIME, s->file, DIAG_NO_OFFSET, s->n_events, NULL);
         }

@@ -103,19 +103,20 @@ void source_deinit(source *s)
 
 /* ------------------------------------------------------------------ while the reader pushes */
 
-/* Is `t` less than a year outside [first, last]? */
-static bool is_near(const source_island *i, int64_t first, int64_t last)
+/* Is [first, last] less than `gap` away from the island? */
+static bool is_near(const source_island *i, int64_t first, int64_t last, int64_t gap)
 {
-    return (first <= i->last_ns || (uint64_t)first - (uint64_t)i->last_ns < (uint64_t)YEAR_NS) &&
-           (last >= i->first_ns || (uint64_t)i->first_ns - (uint64_t)last < (uint64_t)YEAR_NS);
+    return (first <= i->last_ns || (uint64_t)first - (uint64_t)i->last_ns < (uint64_t)gap) &&
+           (last >= i->first_ns || (uint64_t)i->first_ns - (uint64_t)last < (uint64_t)gap);
 }
 
-/* 64 bits of ns are 584 years, so there are never more islands than that. */
+/* 64 bits of ns are 213 504 days: of so many islands, what comes late joins those that are at most a year away. */
 static void add_island(source *s, source_island stretch)
 {
+    enum { MANY_ISLANDS = 1024 };
     for (size_t k = s->n_islands; k-- > 0;) {
         source_island *i = &s->islands[k];
-        if (is_near(i, stretch.first_ns, stretch.last_ns)) {
+        if (is_near(i, stretch.first_ns, stretch.last_ns, s->n_islands < MANY_ISLANDS ? DAY_NS : YEAR_NS)) {
             i->first_ns = stretch.first_ns < i->first_ns ? stretch.first_ns : i->first_ns;
             i->last_ns = stretch.last_ns > i->last_ns ? stretch.last_ns : i->last_ns;
             i->end_ns = stretch.end_ns > i->end_ns ? stretch.end_ns : i->end_ns;
@@ -150,7 +151,7 @@ static void widen(source_island *i, const run_row *r)
     i->n++;
 }
 
-/* The stretch of a piece of ordinary events: all have an end, and all lie within a year. @return is it one? */
+/* The stretch of a piece of ordinary events: all have an end, and all lie within a day. @return is it one? */
 static bool find_stretch(const run_row *rows, size_t n, source_island *stretch)
 {
     source_island i = {.first_ns = INT64_MAX, .last_ns = INT64_MIN, .end_ns = INT64_MIN, .n = n};
@@ -169,10 +170,10 @@ static bool find_stretch(const run_row *rows, size_t n, source_island *stretch)
     }
     *stretch = i;
     return !overflows && longest <= YEAR_NS && !(flags & (EVENT_SEVERITY | EVENT_UNFINISHED)) &&
-           (uint64_t)i.last_ns - (uint64_t)i.first_ns < (uint64_t)YEAR_NS;
+           (uint64_t)i.last_ns - (uint64_t)i.first_ns < (uint64_t)DAY_NS;
 }
 
-/* Cuts a piece (in order of input) where a start lies a year from the others; marks what has no end. */
+/* Cuts a piece (in order of input) where a start lies a day from the others; marks what has no end. */
 static void find_islands(source *s, run_row *rows, size_t n)
 {
     source_island stretch;
@@ -190,7 +191,7 @@ static void find_islands(source *s, run_row *rows, size_t n)
         int64_t t = rows[k].start_ns;
         int64_t lo = i.n == 0 || t < i.first_ns ? t : i.first_ns;
         int64_t hi = i.n == 0 || t > i.last_ns ? t : i.last_ns;
-        if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)YEAR_NS) {
+        if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)DAY_NS) {
             add_island(s, i);
             i = (source_island){0};
         }
@@ -548,7 +549,36 @@ static int compare_islands(const void *a, const void *b)
     return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
 }
 
-/* The bulk of the source is the island with the most events; what lies outside is kept and counted. */
+/* Joins islands, in order of time, that are less than `gap` apart. @return the one with the most events */
+static const source_island *join_islands(source *s, int64_t gap)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < s->n_islands; i++) {
+        source_island *a = &s->islands[n];
+        const source_island *b = &s->islands[i];
+        if (is_near(a, b->first_ns, b->last_ns, gap)) {
+            a->last_ns = b->last_ns > a->last_ns ? b->last_ns : a->last_ns;
+            a->end_ns = b->end_ns > a->end_ns ? b->end_ns : a->end_ns;
+            a->n += b->n;
+        } else {
+            s->islands[++n] = *b;
+        }
+    }
+    s->n_islands = n + 1;
+    const source_island *most = s->islands;
+    for (size_t i = 0; i < s->n_islands; i++) {
+        most = s->islands[i].n > most->n ? &s->islands[i] : most;
+    }
+    return most;
+}
+
+static int64_t island_end(const source_island *i)
+{
+    return i->end_ns > i->last_ns ? i->end_ns : i->last_ns;
+}
+
+/* The bulk of the source is the island with the most events, of those a year apart; what lies outside is kept and
+ * counted. Where a stretch without a gap of a day holds nine tenths of the events, that is what is shown first. */
 static void find_bulk(source *s)
 {
     if (s->n_islands == 0 && s->strays.n == 0) {
@@ -558,28 +588,19 @@ static void find_bulk(source *s)
         add_island(s, s->strays); /* there is nothing that they could be strays from */
     }
     qsort(s->islands, s->n_islands, sizeof *s->islands, compare_islands);
-    size_t n = 0;
-    for (size_t i = 1; i < s->n_islands; i++) {
-        source_island *a = &s->islands[n];
-        const source_island *b = &s->islands[i];
-        if (is_near(a, b->first_ns, b->last_ns)) {
-            a->last_ns = b->last_ns > a->last_ns ? b->last_ns : a->last_ns;
-            a->end_ns = b->end_ns > a->end_ns ? b->end_ns : a->end_ns;
-            a->n += b->n;
-        } else {
-            s->islands[++n] = *b;
-        }
-    }
-    s->n_islands = n + 1;
-    const source_island *bulk = s->islands;
+    source_island view = *join_islands(s, DAY_NS);
     uint64_t all = 0;
     for (size_t i = 0; i < s->n_islands; i++) {
         all += s->islands[i].n;
-        bulk = s->islands[i].n > bulk->n ? &s->islands[i] : bulk;
     }
+    const source_island *bulk = join_islands(s, YEAR_NS);
     s->bulk_first_ns = bulk->first_ns;
     s->bulk_last_ns = bulk->last_ns;
-    s->bulk_end_ns = bulk->end_ns > bulk->last_ns ? bulk->end_ns : bulk->last_ns;
+    s->bulk_end_ns = island_end(bulk);
+    bool is_inside = view.first_ns >= bulk->first_ns && view.last_ns <= bulk->last_ns;
+    view = is_inside && view.n >= all - all / 10 ? view : *bulk;
+    s->view_first_ns = view.first_ns;
+    s->view_end_ns = island_end(&view);
     diag_lose(&s->diag, MAREY_LOSS_FAR_TIME, s->file, DIAG_NO_OFFSET, all - bulk->n, NULL);
 }
 

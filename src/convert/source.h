@@ -33,6 +33,7 @@ enum {
     MAX_FLOW_MARKS = 4 << 20 /* events that a flow may bind to, per source */
 };
 #define YEAR_NS        (INT64_C(31557600) * 1000000000)
+#define DAY_NS         (INT64_C(86400) * 1000000000)
 #define LONGEST_RUN_NS (INT64_C(1) << 62)
 
 /* A tag names what hangs on an event: type (2 bits), role (2), source (20), number (40). */
@@ -161,7 +162,7 @@ typedef struct source_counter {
     double min, max;
 } source_counter;
 
-typedef struct source_island { /* a stretch of starts without a gap of a year */
+typedef struct source_island { /* a stretch of starts without a gap of a day */
     int64_t first_ns, last_ns, end_ns;
     uint64_t n;
 } source_island;
@@ -209,6 +210,7 @@ typedef struct source {
     size_t n_islands, cap_islands;
     source_island strays; /* events that the reader says belong elsewhere: no part of any island */
     int64_t bulk_first_ns, bulk_last_ns, bulk_end_ns; /* the input's own clock */
+    int64_t view_first_ns, view_end_ns;               /* a part of it, where nearly all events lie; or all of it */
     source_name *names;
     source_thread *threads;
     source_lane *lanes;

@@ -83,7 +83,7 @@ static facts run_facts(const scene *s)
             add_fact(&f, "%zu stages", g);
         }
     }
-    add_fact(&f, "%s events", count);
+    add_fact(&f, "%s event%s", count, s->model->n_events == 1 ? "" : "s");
     clock_fact(s, &f);
     return f;
 }
@@ -243,6 +243,10 @@ static facts status_left(const scene *s)
     time_label_like(s->v.t0_ns, size, resolution, a, sizeof a);
     time_label_like(s->v.t1_ns, size, resolution, b, sizeof b);
     add_fact(&f, "%s \xE2\x80\x93 %s", a, b);
+    if (overview_span_of(s).is_part) {
+        time_format(s->model->duration_ns, a, sizeof a);
+        add_fact(&f, "most events; 0 shows all %s", a);
+    }
     if (s->model->n_steps > 0 && s->model->n_ranks > 0) {
         add_step_fact(s, &f);
     }
@@ -275,8 +279,13 @@ static facts status_middle(const scene *s)
         add_fact(&f, "%s", map);
         return f;
     }
-    add_fact(&f, "from %s%s%s", s->frame.source, s->frame.has_coarse_edges ? ", edges to a bin" : "",
-             s->frame.has_coarse_classes ? ", close classes to a bin" : "");
+    add_fact(&f, "from %s", s->frame.source);
+    if (s->frame.has_coarse_edges || s->frame.has_coarse_classes) {
+        add_fact(&f, "some %s approximate, exact when zoomed in",
+                 !s->frame.has_coarse_classes ? "edges"
+                 : s->frame.has_coarse_edges  ? "edges and colours"
+                                              : "colours");
+    }
     if (s->v.layout == LAYOUT_MAREY) {
         count_format(s->frame.n_bands, bands, sizeof bands);
         add_fact(&f, "%s band%s, %zu outlier%s kept", bands, s->frame.n_bands == 1 ? "" : "s", s->frame.n_outliers,

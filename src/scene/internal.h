@@ -302,8 +302,15 @@ typedef struct hover_state {
     uint32_t n_events; /* in the column */
 } hover_state;
 
+/* The time that the strip above spans. */
+typedef struct overview_span {
+    double t0_ns, length_ns; /* length > 0 */
+    bool is_part;            /* some events lie far away from the others: it spans those, while the view does */
+} overview_span;
+
 typedef struct overview_sums {
     uint32_t n;
+    overview_span span;
     bool complete;
     float *sum;      /* [n * CLASS_COUNT], in ranks */
     uint8_t *height; /* [CLASS_COUNT * n]: cumulative, 255 = all ranks busy */
@@ -576,7 +583,8 @@ void graph_facts(const scene *s, char *out, size_t cap);
 void graph_status(const scene *s, char *left, size_t left_cap, char *middle, size_t middle_cap);
 /** Does the event belong to what is chosen in the graph? */
 bool graph_holds_event(scene *s, uint64_t row, uint32_t name);
-/** In the other layouts: keeps up with what is selected. Errors: ARG when what was to be chosen first does not exist. */
+/** In the other layouts: keeps up with what is selected. Errors: ARG when what was to be chosen first does not exist.
+ */
 marey_status graph_beside(scene *s);
 void graph_set_wake(scene *s);
 bool graph_settle(scene *s);
@@ -587,6 +595,7 @@ void layout_frame(scene *s);
 void draw_axis(scene *s);
 /** Of 1, 2 or 5 times a power of ten, the least that keeps every n-th step `apart` px or more from the next one. */
 long long step_stride(double steps_per_px, double apart_px);
+overview_span overview_span_of(const scene *s);
 void draw_overview(scene *s);
 void overview_deinit(overview_sums *o);
 void draw_labels(scene *s);

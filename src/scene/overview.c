@@ -19,6 +19,20 @@ typedef struct summing {
     bool complete;
 } summing;
 
+/* Where a few events lie far from all others, these would be a pixel of the run. */
+overview_span overview_span_of(const scene *s)
+{
+    const trace_model *m = s->model;
+    double run = fmax((double)m->duration_ns, 1);
+    double t0 = (double)m->view_start_ns;
+    double length = (double)(m->view_end_ns - m->view_start_ns);
+    bool is_inside = s->v.t0_ns >= t0 - length && s->v.t1_ns <= t0 + 2 * length;
+    if (length >= 1 && length < run / 100 && is_inside) {
+        return (overview_span){t0, length, true};
+    }
+    return (overview_span){0, run, false};
+}
+
 void overview_deinit(overview_sums *o)
 {
     free(o->height);
@@ -131,17 +145,18 @@ static void sum_group(summing *k, uint32_t group)
 {
     scene *s = k->s;
     store_group_info g = store_group_at(s->file, group);
-    double end = (double)s->model->duration_ns;
+    overview_span strip = s->overview.span;
+    double end = fmin(strip.t0_ns + strip.length_ns, (double)s->model->duration_ns);
     bool coarse = (double)g.bin0_ns[R_EIGHT] > k->grid.step_ns && g.n_blocks <= EVENT_BLOCKS;
     if (g.n_levels[R_EIGHT] == 0 || coarse) {
-        sum_events(k, group, &g, 0, end);
+        sum_events(k, group, &g, strip.t0_ns, end);
         return;
     }
     uint32_t level = overview_level(&g, k->grid.step_ns);
     double bin = (double)lod_bin_ns(g.bin0_ns[R_EIGHT], level);
     double span = bin * TILE_BINS[R_EIGHT];
     uint32_t n_blocks = (g.n_rows[R_EIGHT] + TILE_ROWS[R_EIGHT] - 1) / TILE_ROWS[R_EIGHT];
-    for (uint64_t col = 0; (double)col * span < end; col++) {
+    for (uint64_t col = (uint64_t)(strip.t0_ns / span); (double)col * span < end; col++) {
         bool sparse = false;
         for (uint32_t block = 0; block < n_blocks; block++) {
             tile_key key = {R_EIGHT, (uint8_t)level, group, block, col};
@@ -157,7 +172,7 @@ static void sum_group(summing *k, uint32_t group)
             sparse = sparse || state == TILE_SPARSE;
         }
         if (sparse) {
-            sum_events(k, group, &g, (double)col * span, fmin((double)(col + 1) * span, end));
+            sum_events(k, group, &g, fmax((double)col * span, strip.t0_ns), fmin((double)(col + 1) * span, end));
         }
     }
 }
@@ -198,16 +213,17 @@ static void reset_sums(scene *s, overview_sums *o, uint32_t n)
 static void update_sums(scene *s, uint32_t n)
 {
     overview_sums *o = &s->overview;
-    if (o->n == n && o->complete) {
+    overview_span span = overview_span_of(s);
+    bool same = o->n == n && o->span.t0_ns == span.t0_ns && o->span.length_ns == span.length_ns;
+    if (same && o->complete) {
         return;
     }
-    if (o->n != n) {
+    if (!same) {
+        o->span = span;
         reset_sums(s, o, n);
     }
-    summing k = {.s = s,
-                 .grid = grid_make(0, fmax((double)s->model->duration_ns, 1), n),
-                 .sum = o->sum,
-                 .severity = o->severity};
+    summing k = {
+        .s = s, .grid = grid_make(span.t0_ns, span.t0_ns + span.length_ns, n), .sum = o->sum, .severity = o->severity};
     o->complete = true;
     for (uint32_t g = 0; g < store_n_groups(s->file); g++) {
         if (o->done[g] || store_group_at(s->file, g).kind != GROUP_EVENTS) {
@@ -249,7 +265,8 @@ static void draw_stack(scene *s, rect r)
 static double overview_x(const scene *s, double t_ns)
 {
     rect r = s->m.overview;
-    return (double)r.x + t_ns / fmax((double)s->model->duration_ns, 1) * (double)r.w;
+    overview_span span = overview_span_of(s);
+    return (double)r.x + (t_ns - span.t0_ns) / span.length_ns * (double)r.w;
 }
 
 /* The framed part of the strip: px from the frame's left to its right edge, at least wide enough to be seen. */

@@ -197,7 +197,8 @@ static scene_pick pick_at(scene *s, double x, double y)
     }
     if (inside(s->m.overview, x, y)) {
         p.kind = PICK_OVERVIEW;
-        p.time_ns = (x - (double)s->m.overview.x) / (double)s->m.overview.w * fmax((double)s->model->duration_ns, 1);
+        overview_span span = overview_span_of(s);
+        p.time_ns = span.t0_ns + (x - (double)s->m.overview.x) / (double)s->m.overview.w * span.length_ns;
     } else if (s->v.layout == LAYOUT_COMMUNICATION) {
         return comm_pick(s, x, y, p);
     } else if (inside(s->m.axis, x, y)) {

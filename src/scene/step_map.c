@@ -100,7 +100,8 @@ typedef struct chart {
 static float chart_x(const chart *c, size_t step)
 {
     double middle = 0.5 * ((double)c->h->step_start_ns[step] + (double)c->h->step_end_ns[step]);
-    return c->r.x + (float)(middle / fmax((double)c->s->model->duration_ns, 1)) * c->r.w;
+    overview_span span = overview_span_of(c->s);
+    return c->r.x + (float)((middle - span.t0_ns) / span.length_ns) * c->r.w;
 }
 
 static float chart_y(const chart *c, double ns)
@@ -182,9 +183,10 @@ static void draw_density(const chart *c)
                 count += isnan(value) ? 0 : 1;
             }
         }
-        double scale = (double)c->r.w / fmax((double)c->s->model->duration_ns, 1);
-        float x0 = c->r.x + (float)((double)c->h->step_start_ns[i] * scale);
-        float x1 = c->r.x + (float)((double)c->h->step_end_ns[end - 1] * scale);
+        overview_span span = overview_span_of(c->s);
+        double scale = (double)c->r.w / span.length_ns;
+        float x0 = c->r.x + (float)(((double)c->h->step_start_ns[i] - span.t0_ns) * scale);
+        float x1 = c->r.x + (float)(((double)c->h->step_end_ns[end - 1] - span.t0_ns) * scale);
         if (count > 0) {
             draw_quantiles(c, snap((double)x0) + 1, fmaxf(snap((double)x1), snap((double)x0) + 2), v, count);
         }
@@ -300,8 +302,8 @@ static void draw_overview_map(scene *s, rect r, step_measure m)
         float y0 = floorf(r.y + r.h * (float)k / (float)lines);
         float y1 = floorf(r.y + r.h * (float)(k + 1) / (float)lines);
         draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, (rect){r.x, y0, r.w, y1 - y0}, (size_t)r.w, true);
-        fill_line(s, cells, (uint32_t)r.w, ranks + first, end - first, 0,
-                  fmax((double)s->model->duration_ns, 1) / (double)r.w, m);
+        overview_span span = overview_span_of(s);
+        fill_line(s, cells, (uint32_t)r.w, ranks + first, end - first, span.t0_ns, span.length_ns / (double)r.w, m);
     }
     char text[160];
     char ends[2][48];

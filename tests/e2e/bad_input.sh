@@ -181,6 +181,17 @@ converted apart.json far-time
 ( ulimit -v 8000000
   timeout 60 "$marey" $draw "$work/out/run.h5" >"$work/stdout" 2>"$work/err" ) || fail "times centuries apart: not drawn"
 
+# One event a hundred days from all others: what is shown first are the others.
+$python - >"$work/stray.json" <<'EOF'
+import json
+print(json.dumps([{'ph': 'X', 'name': 'a', 'cat': 'kernel', 'pid': 1, 'tid': 2, 'ts': t, 'dur': 5}
+                  for t in list(range(0, 1000, 10)) + [8640000000000]]))
+EOF
+convert "$work/stray.json"
+converted stray.json -
+$python -c 'import json, sys; t = json.load(open(sys.argv[1]))["time"]; sys.exit(t["view_end_ns"] != 995000)' \
+    "$work/info.json" || fail "stray.json: the stray event is shown first"
+
 # Places that can't be written.
 good=$work/inputs/chinese.json
 checked=$((checked + 3))
