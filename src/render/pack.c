@@ -209,13 +209,19 @@ static bool place_strip(const draw_list *l, const draw_strip *s, placed_strip *o
     return !is_empty(out->box);
 }
 
+/* The lowest bar: of one pixel by one, what is rare would be taken for dust. */
+static int least_bar(int height)
+{
+    return height >= 24 ? 3 : height >= 12 ? 2 : 1;
+}
+
 /*
- * A bar of the whole height times o / 255, rounded and at least one pixel, reaches the pixel that is `above` pixels
+ * A bar of the whole height times o / 255, rounded and at least the least one, reaches the pixel that is `above` pixels
  * from the floor when o exceeds this.
  */
 static uint32_t occupancy_to_exceed(int above, int height)
 {
-    return above == 0 ? 0 : (uint32_t)((2 * above + 1) * 255 - 1) / (uint32_t)(2 * height);
+    return above < least_bar(height) ? 0 : (uint32_t)((2 * above + 1) * 255 - 1) / (uint32_t)(2 * height);
 }
 
 static void push_row(pack *p, uint32_t cell, uint32_t exceed)

@@ -62,6 +62,23 @@ static row_text text_of(const scene *s, const scene_row *row)
     return t;
 }
 
+/* Room for the name and for what tells it from another lane of the same thread: without the word before its number, if
+ * need be. A lane of no thread has nothing else to its name. */
+static void shorten(scene *s, row_text *t, double size, float room)
+{
+    static const char word[] = "thread ";
+    const char *rest = strncmp(t->name, word, sizeof word - 1) == 0 ? t->name + sizeof word - 1 : NULL;
+    if (rest && !*rest) {
+        t->name = "no thread";
+        return;
+    }
+    float detail = px(s, 10) + width_of(s, FACE_SANS, 11, t->detail);
+    bool fits = width_of(s, t->face, size, t->name) + detail <= room;
+    if (rest && !fits && width_of(s, t->face, size, rest) + detail <= room) {
+        t->name = rest;
+    }
+}
+
 static void draw_arrow(scene *s, float x, float middle, bool open, rgba c)
 {
     float h = px(s, 3.5);
@@ -106,6 +123,9 @@ static void draw_label(scene *s, const scene_row *row, float y, float h, bool ho
     }
     double size = row->kind == ROW_LANE || row->kind == ROW_COUNTER ? 11.5 : 12.5;
     rect box = {x, y, right - x, h};
+    if (row->kind == ROW_LANE) {
+        shorten(s, &t, size, box.w);
+    }
     float used = put_text(s, LAYER_PANELS, t.face, size, box, TEXT_LEFT, t.colour, t.name);
     box.x += used + px(s, 10);
     box.w -= used + px(s, 10);

@@ -156,17 +156,20 @@ static int by_double(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Of the phases; the collectives that stand among them are as narrow as they are. */
 static double median_width(scene *s, const instance_list *l)
 {
-    if (l->n == 0) {
-        return 0;
-    }
-    double *w = arena_alloc(&s->scratch, l->n * sizeof *w);
+    double *w = arena_alloc(&s->scratch, (l->n + 1) * sizeof *w);
+    size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        w[i] = l->items[i].x1 - l->items[i].x0;
+        if (l->items[i].e.klass != CLASS_COLLECTIVE) {
+            w[n++] = l->items[i].x1 - l->items[i].x0;
+        }
     }
-    qsort(w, l->n, sizeof *w, by_double);
-    return w[l->n / 2];
+    if (n > 0) {
+        qsort(w, n, sizeof *w, by_double);
+    }
+    return n > 0 ? w[n / 2] : 0;
 }
 
 static bool has_band_rows(const scene *s)

@@ -24,7 +24,7 @@ double rank_unit_default_dp(view_layout layout)
  * be walls. */
 static double rank_unit_most_dp(view_layout layout)
 {
-    return layout == LAYOUT_MAREY ? 112 : 64;
+    return layout == LAYOUT_MAREY ? 200 : 64;
 }
 
 static double row_height_dp(const scene_row *row, double unit_dp)

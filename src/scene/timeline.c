@@ -7,13 +7,16 @@ enum { MAX_EVENT_LABELS = 700 };
 static const double LABEL_MIN_DP = 26;
 static const double LABEL_SIZE_DP = 11;
 
+static const double TALL_ROW_DP = 112;
+
 rect row_strip_rect(const scene *s, const scene_row *row)
 {
     double top = (double)s->m.plot.y + row->y - s->scroll;
     double inset = 0;
     double scale = (double)s->m.s;
     if (s->v.layout == LAYOUT_MAREY && row->kind == ROW_RANK && row->h >= 12 * scale) {
-        inset = row->h * (1 - 24.0 / 38) / 2; /* the rest is for bands */
+        double high = fmax(0, row->h - TALL_ROW_DP * scale); /* of what tall rows have more, bands get most */
+        inset = (row->h - high) * (1 - 24.0 / 38) / 2 + high * 0.3;
         inset *= overlay_lane(s, row) > 0 ? 0.4 : 1;
     } else if (row->kind == ROW_TRACK || (row->kind == ROW_LANE && row->is_open)) {
         inset = 0.5 * scale; /* nesting reads as one block */

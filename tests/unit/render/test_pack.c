@@ -2,7 +2,7 @@
  * Contract: packing turns a draw list into at most PACK_MAX_BATCHES batches that hold every visible item once, in the
  * list's order within a layer and kind; boxes are whole pixels inside the clip and the frame; items that are not
  * finite, empty or transparent are left out; a strip's rows say for each pixel row which occupancy is inked there,
- * exactly as max(1, round(height * occupancy / 255)) has it.
+ * exactly as max(least, round(height * occupancy / 255)) has it: least is 3 px from 24 px on, 2 from 12 on, else 1.
  */
 #include "cm.h"
 
@@ -121,7 +121,8 @@ static void rows_say_what_is_inked(void **state)
         assert_int_equal(p.n_rows, height);
         for (int occupancy = 0; occupancy <= 255; occupancy++) {
             int bar = (2 * height * occupancy + 255) / 510; /* rounded */
-            bar = occupancy == 0 ? 0 : (bar < 1 ? 1 : bar);
+            int least = height >= 24 ? 3 : height >= 12 ? 2 : 1;
+            bar = occupancy == 0 ? 0 : (bar < least ? least : bar);
             for (int above = 0; above < height; above++) {
                 assert_int_equal(inked(&p, f, 3 + height - 1 - above, occupancy), above < bar);
             }
