@@ -185,14 +185,21 @@ size_t codec_bound(size_t bytes)
 }
 
 /* Into c->packed. @return 0 where it would take more than `bytes`, which the parts are, and a little */
-static size_t pack_parts(codec *c, const uint8_t *in, const deflate_part *parts, size_t n_parts, size_t bytes)
+static size_t pack_parts(codec *c, const uint8_t *in, const deflate_part *parts, size_t n_parts, unsigned patience,
+                         size_t bytes)
 {
     if (!c->runs) {
         c->runs = deflater_create();
     }
     VEC_RESERVE(c->packed, c->cap_packed, codec_bound(bytes));
     /* Room that depends on nothing but the input, so that equal inputs give equal files. */
-    return deflate_parts(c->runs, in, parts, n_parts, c->packed, bytes + DEFLATE_SLACK);
+    return deflate_parts(c->runs, in, parts, n_parts, patience, c->packed, bytes + DEFLATE_SLACK);
+}
+
+/* More repeats among texts than among numbers. */
+static unsigned patience_for(size_t size)
+{
+    return size == 1 ? DEFLATE_PATIENCE + 1 : DEFLATE_PATIENCE;
 }
 
 /* Where hardly anything repeats: libdeflate knows how to store bytes as they are. */
@@ -216,7 +223,7 @@ static size_t pack_sparse(codec *c, const void *data, size_t n, size_t whole, si
         c->planes[k * stride + n] = 0;
         parts[k] = (deflate_part){k * stride, n, whole - n};
     }
-    return pack_parts(c, c->planes, parts, size, whole * size);
+    return pack_parts(c, c->planes, parts, size, patience_for(size), whole * size);
 }
 
 static size_t pack_whole(codec *c, const void *data, size_t n, size_t size)
@@ -231,7 +238,7 @@ static size_t pack_whole(codec *c, const void *data, size_t n, size_t size)
     for (size_t k = 0; k < size; k++) {
         parts[k] = (deflate_part){k * n, n, 0};
     }
-    size_t length = pack_parts(c, in, parts, size, n * size);
+    size_t length = pack_parts(c, in, parts, size, patience_for(size), n * size);
     length = length > 0 ? length : pack_noise(c, in, n * size);
     MAREY_ASSERT(length > 0);
     return length;
@@ -287,7 +294,7 @@ size_t codec_pack_pieces(codec *c, const uint8_t *bytes, size_t n_bytes, const u
 {
     MAREY_ASSERT(piece >= DEFLATE_LEAST_ZEROS && n_bytes % (64 * piece) == 0);
     size_t n_parts = parts_of(c, n_bytes / piece, pieces, piece);
-    size_t length = pack_parts(c, bytes, c->parts, n_parts, n_bytes);
+    size_t length = pack_parts(c, bytes, c->parts, n_parts, 0, n_bytes); /* there is little but runs in them */
     length = length > 0 ? length : pack_noise(c, bytes, n_bytes);
     MAREY_ASSERT(length > 0);
     return length;

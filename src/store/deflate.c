@@ -15,13 +15,12 @@
 enum {
     HASH_BITS = 13,
     MIN_RUN = 4,
-    KEY_BYTES = 6, /* of a repetition that is no run; at most 7 */
+    KEY_BYTES = 7, /* of a repetition that is no run; at most 7 */
     MAX_MATCH = 258,
     WINDOW = 32768,
     BLOCK_TOKENS = 32768, /* literals and matches that share a pair of codes */
     BLOCK_SEQUENCES = 8192,
     END_OF_BLOCK = 256,
-    SKIP_SHIFT = 4, /* after this many misses, as a power of two, the search steps by one byte more */
     HEAD_BYTES = 512
 };
 
@@ -40,6 +39,7 @@ struct deflater {
     uint32_t
         heads[1 << HASH_BITS]; /* by hash: where its bytes were last; far below `base`: in what cannot be reached */
     uint32_t base;
+    unsigned patience;
     const uint8_t *in;
     sequence sequences[BLOCK_SEQUENCES];
     size_t n_sequences, n_tokens; /* of the block */
@@ -324,6 +324,7 @@ static void find_matches(deflater *d, uint32_t base, size_t begin, size_t first,
 {
     const uint8_t *in = d->in;
     size_t i = first > begin ? first : first + 1;
+    const unsigned patience = d->patience;
     size_t stop = search_end(first, n);
     size_t misses = 0;
     for (;;) {
@@ -350,7 +351,7 @@ static void find_matches(deflater *d, uint32_t base, size_t begin, size_t first,
             dist = at - *head;
             *head = at;
             if (dist > WINDOW || !has_same_key(load8(in + i - dist), v)) {
-                i += 1 + (misses++ >> SKIP_SHIFT);
+                i += 1 + (misses++ >> patience);
                 continue;
             }
             end = i + KEY_BYTES + equal_bytes(in + i - dist + KEY_BYTES, in + i + KEY_BYTES, in + n);
@@ -498,8 +499,8 @@ static uint64_t positions_of(const deflate_part *parts, size_t n_parts)
     return n;
 }
 
-size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, size_t n_parts, uint8_t *out,
-                     size_t cap)
+size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, size_t n_parts, unsigned patience,
+                     uint8_t *out, size_t cap)
 {
     enum { ENDS = 2 + 8 + 4 };
     if (cap < ENDS) {
@@ -512,6 +513,7 @@ size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, 
     d->is_full = false;
     d->out = (bit_writer){out + 2, out + cap - 12, 0, 0};
     d->in = in;
+    d->patience = patience;
     out[0] = 0x78;
     out[1] = 0x01;
     uint32_t sum = __builtin_bswap32(add_parts(d, parts, n_parts));
@@ -527,5 +529,5 @@ size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, 
 size_t deflate_zlib(deflater *d, const uint8_t *in, size_t n, uint8_t *out, size_t cap)
 {
     const deflate_part all = {0, n, 0};
-    return deflate_parts(d, in, &all, 1, out, cap);
+    return deflate_parts(d, in, &all, 1, DEFLATE_PATIENCE, out, cap);
 }

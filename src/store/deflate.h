@@ -31,14 +31,19 @@ void deflater_destroy(deflater **d);
 /**
  * A zlib stream (RFC 1950) of the bytes of all parts, one after the other. The same parts give the same stream.
  *
- * @param parts  at most 1 GiB in all, ascending in `in` and apart from one another
- * @param cap    bytes at `out`
- * @return       length of the stream; 0 when `cap` does not hold it
+ * @param parts     at most 1 GiB in all, ascending in `in` and apart from one another
+ * @param patience  0 to 31: where nothing repeats the search looks at fewer and fewer places: after 2^patience in vain
+ *                  at every second, after as many more at every third, ...
+ * @param cap       bytes at `out`
+ * @return          length of the stream; 0 when `cap` does not hold it
  */
-size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, size_t n_parts, uint8_t *out,
-                     size_t cap);
+size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, size_t n_parts, unsigned patience,
+                     uint8_t *out, size_t cap);
 
-/** The same for n bytes. */
+/* Twice as much takes a tenth more time and finds two in a hundred more. */
+enum { DEFLATE_PATIENCE = 2 };
+
+/** The same for n bytes, with that patience. */
 size_t deflate_zlib(deflater *d, const uint8_t *in, size_t n, uint8_t *out, size_t cap);
 
 #endif

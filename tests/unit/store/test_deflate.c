@@ -199,7 +199,7 @@ static void parts_with_zeros(void **state)
         size_t cap = all.n + 1024;
         uint8_t *packed = mem_alloc(cap);
         uint8_t *out = mem_alloc(all.n + 1);
-        size_t length = deflate_parts(d, in, parts, n_parts, packed, cap);
+        size_t length = deflate_parts(d, in, parts, n_parts, seed % 6, packed, cap);
         assert_int_not_equal(length, 0);
         assert_int_equal(libdeflate_zlib_decompress(inflate, packed, length, out, all.n, NULL), LIBDEFLATE_SUCCESS);
         assert_memory_equal(out, all.s, all.n);
@@ -231,7 +231,7 @@ static void noise(void **state)
     for (size_t i = PERIOD; i < N; i++) {
         in[i] = in[i - PERIOD];
     }
-    assert_in_range(check(d, in, N), PERIOD, PERIOD + PERIOD / 10);
+    assert_in_range(check(d, in, N), PERIOD, 2 * PERIOD);
     for (size_t i = 0; i < N; i++) {
         in[i] = (uint8_t)(prng_below(&r, 160) + i % 2);
     }
