@@ -166,18 +166,6 @@ static void set_args(jevent *e, const char *text, size_t n)
     e->field[JKEY_ARGS] = (jspan){text, (uint32_t)n, JKIND_OBJECT};
 }
 
-size_t jevent_known_args(jwalk *w, const char *text, size_t n)
-{
-    jevent *e = &w->event;
-    e->args_seen = 0;
-    e->args_skipped = args_are_boring(e);
-    size_t known = w->ops.args ? w->ops.args(w->ctx, e, text, n) : 0;
-    if (known) {
-        set_args(e, text, known);
-    }
-    return known;
-}
-
 jstep jevent_args(jwalk *w, const jview *v, size_t start, size_t *end)
 {
     jevent *e = &w->event;
@@ -203,9 +191,16 @@ jstep jevent_args(jwalk *w, const jview *v, size_t start, size_t *end)
 
 static jstep walk_args(jwalk *w, const jview *v, size_t start, size_t *end)
 {
-    size_t known = jevent_known_args(w, v->text + start, v->n - start);
+    jevent *e = &w->event;
+    e->args_seen = 0;
+    e->args_skipped = args_are_boring(e);
+    size_t known = w->ops.args ? w->ops.args(w->ctx, e, v->text + start, v->n - start) : 0;
+    if (!known) {
+        return jevent_args(w, v, start, end);
+    }
+    set_args(e, v->text + start, known);
     *end = start + known;
-    return known ? JSTEP_DONE : jevent_args(w, v, start, end);
+    return JSTEP_DONE;
 }
 
 /* ---- token by token ---- */
@@ -254,7 +249,7 @@ static void end_segment(walk *k, jmemo_what what, jkey key, size_t end, size_t n
         d->usable = false;
         return;
     }
-    d->steps[d->n_steps++] = (jmemo_step){k->from, end, (uint8_t)what, (uint8_t)key};
+    d->steps[d->n_steps++] = (jmemo_step){k->from, end, (uint8_t)what, (uint8_t)key, k->w->event.args_skipped};
     k->from = next;
 }
 
@@ -285,7 +280,7 @@ static void note_field(walk *k, jkey key, size_t from, jspan value)
     } else if (simple && (steady >> key & 1)) {
         note_steady(k, key, value);
     } else if (key == JKEY_NONE && simple && !string) {
-        end_segment(k, JMEMO_SKIP, key, from, end);
+        end_segment(k, JMEMO_SCALAR, key, from, end);
     } else if (key != JKEY_NONE || !string) {
         k->w->memo.draft.usable = false;
     }
@@ -410,11 +405,7 @@ static jstep walk_fields(walk *k)
 static void keep_draft(walk *k, size_t start)
 {
     jmemo *m = &k->w->memo;
-    if (m->off) {
-        m->off--;
-        return;
-    }
-    jmemo_count(m, false);
+    jmemo_miss(m);
     end_segment(k, JMEMO_END, JKEY_NONE, k->at + 1, k->at + 1);
     if (m->draft.usable) {
         jmemo_learn(m, k->v->text, start, k->is_first_known);

@@ -7,36 +7,14 @@
 
 enum { ARGS_BLOCKS = 64 };
 
-/* The first node of the next event. The event before tells it, mostly. */
-static inline unsigned find_first(jmemo *m, const char *p, size_t n)
-{
-    const jmemo_node *leaf = &m->nodes[m->leaf];
-    const jmemo_node *guess = &m->nodes[leaf->next];
-    if (leaf->next && guess->len <= n && jscan_same(p, jmemo_text(m, guess), guess->len)) {
-        return leaf->next;
-    }
-    unsigned found = jmemo_search(m, 0, p, n);
-    m->nodes[m->leaf].next = (uint16_t)found;
-    return found;
-}
-
-static inline unsigned find_next(jmemo *m, unsigned at, const char *p, size_t n)
-{
-    unsigned child = m->nodes[at].child;
-    const jmemo_node *guess = &m->nodes[child];
-    return child && guess->len <= n && jscan_same(p, jmemo_text(m, guess), guess->len) ? child
-                                                                                       : jmemo_search(m, at, p, n);
-}
-
-/* The event's steady fields are those of node `at`. They lie in the memo. */
-static void hold(jwalk *w, unsigned at)
+/* The event's steady fields are those of node `s`. They lie in the memo. */
+static inline void hold(jwalk *w, const jmemo_node *s)
 {
     jmemo *m = &w->memo;
-    const jmemo_node *s = &m->nodes[at];
-    const jmemo_node *held = &m->nodes[m->held];
-    bool is_end = m->held && s->parent == m->held && s->n_parts == held->n_parts;
+    unsigned at = (unsigned)(s - m->nodes);
+    bool is_same = m->held && (m->held == at || (s->parent == m->held && s->n_parts == m->nodes[m->held].n_parts));
     m->held = at;
-    for (unsigned i = 0; i < s->n_parts && !is_end; i++) {
+    for (unsigned i = 0; i < s->n_parts && !is_same; i++) {
         const jmemo_part *p = &m->parts[s->parts + i];
         w->event.field[p->key] = (jspan){m->text + p->at, p->n, p->kind};
     }
@@ -46,75 +24,78 @@ static void hold(jwalk *w, unsigned at)
 static const char *walk_args(jwalk *w, const char *p, const char *end, jbits_fn bits)
 {
     jblock blocks[ARGS_BLOCKS + 1];
-    for (size_t n_blocks = ARGS_BLOCKS / 8; n_blocks <= ARGS_BLOCKS; n_blocks *= 8) {
-        size_t n = n_blocks * 64 < (size_t)(end - p) ? n_blocks * 64 : (size_t)(end - p);
-        jbits_state outside = {0};
+    jbits_state state = {0};
+    size_t n_made = 0;
+    for (size_t n_blocks = ARGS_BLOCKS / 8; n_blocks <= ARGS_BLOCKS; n_blocks *= 2) {
+        size_t left = (size_t)(end - p);
+        size_t n = n_blocks * 64 < left ? n_blocks * 64 : left;
+        size_t n_now = (n + 63) / 64;
+        bits((const uint8_t *)p + n_made * 64, n_now - n_made, &state, blocks + n_made);
+        n_made = n_now;
+        blocks[n_made] = (jblock){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
         jview v = {.text = p, .bits = blocks, .n = n};
-        bits((const uint8_t *)p, (n + 63) / 64, &outside, blocks);
-        blocks[(n + 63) / 64] = (jblock){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
         size_t stop = 0;
-        if (jevent_args(w, &v, 0, &stop) == JSTEP_DONE) {
-            return p + stop;
+        jstep step = jevent_args(w, &v, 0, &stop);
+        if (step != JSTEP_MORE || n == left) {
+            return step == JSTEP_DONE ? p + stop : end;
         }
     }
-    return NULL;
+    return end;
 }
 
-static const char *take_args(jwalk *w, unsigned at, const char *p, const char *end, jbits_fn bits)
+/* The arguments at `p`, before which node `s` stands. @return their end; `end`: not known */
+static inline const char *take_args(jwalk *w, const jmemo_node *s, const char *p, const char *end, jbits_fn bits)
 {
     jmemo *m = &w->memo;
     if (p >= end || *p != '{') {
-        return NULL;
+        return end;
     }
-    if (m->held != at && m->nodes[m->held].parent != at) {
-        hold(w, at);
+    if (m->nodes[m->held].parent != (unsigned)(s - m->nodes)) {
+        hold(w, s);
     }
-    w->event.seen = m->nodes[at].seen;
-    size_t known = jevent_known_args(w, p, (size_t)(end - p));
-    return known ? p + known : walk_args(w, p, end, bits);
+    jevent *e = &w->event;
+    e->seen = s->seen;
+    e->args_seen = 0;
+    e->args_skipped = s->skips_args;
+    size_t known = w->ops.args ? w->ops.args(w->ctx, e, p, (size_t)(end - p)) : 0;
+    if (!known) {
+        return walk_args(w, p, end, bits);
+    }
+    e->field[JKEY_ARGS] = (jspan){p, (uint32_t)known, JKIND_OBJECT};
+    return p + known;
 }
 
-/* The value that varies behind node `at`. @return where the next segment begins; NULL: it is not as it was */
-static inline const char *take_value(jwalk *w, unsigned at, const char *p, const char *end, jbits_fn bits)
+static inline void finish_event(jwalk *w, const jmemo_node *leaf)
 {
-    const jmemo_node *s = &w->memo.nodes[at];
-    if (s->what == JMEMO_ARGS) {
-        return take_args(w, at, p, end, bits);
+    unsigned at = (unsigned)(leaf - w->memo.nodes);
+    if (w->memo.held != at) {
+        hold(w, leaf);
     }
-    bool string = s->what == JMEMO_STRING;
-    const char *stop = string ? jscan_string(p, end) : jscan_scalar(p, end);
-    if (!stop || (!string && stop == p)) {
-        return NULL;
-    }
-    if (s->what != JMEMO_SKIP) {
-        w->event.field[s->key] = (jspan){p, (uint32_t)(stop - p), string ? JKIND_STRING : JKIND_SCALAR};
-    }
-    return stop + string;
-}
-
-/* The event whose first segment, node `at`, begins at `p`. @return its end; NULL: its way is not known */
-static const char *take_event(jwalk *w, unsigned at, const char *p, const char *end, jbits_fn bits)
-{
-    jmemo *m = &w->memo;
-    w->event.args_seen = 0;
-    while (at && m->nodes[at].what != JMEMO_END) {
-        p = take_value(w, at, p + m->nodes[at].len, end, bits);
-        if (!p || p >= end) {
-            return NULL;
-        }
-        at = find_next(m, at, p, (size_t)(end - p));
-    }
-    if (!at) {
-        return NULL;
-    }
-    if (m->held != at) {
-        hold(w, at);
-    }
-    const jmemo_node *leaf = &m->nodes[at];
+    w->memo.leaf = at;
     w->event.seen = leaf->seen;
     w->event.like = leaf->like;
-    m->leaf = at;
-    return p + leaf->len;
+}
+
+#define KNOWN(name) name##_any
+#define SCAN(name)  jscan_##name
+#define TARGET
+#include "parse/jknown_walk.inc"
+
+#ifdef __x86_64__
+#define KNOWN(name) name##_avx2
+#define SCAN(name)  jscan_##name##_avx2
+#define TARGET      JSCAN_AVX2
+#include "parse/jknown_walk.inc"
+#endif
+
+static const char *take_events(jwalk *w, const char *text, const char *end, jbits_fn bits)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && !w->memo.baseline) {
+        return take_events_avx2(w, text, end, bits);
+    }
+#endif
+    return take_events_any(w, text, end, bits);
 }
 
 /* Where the next event may begin with what the memo knows. */
@@ -125,26 +106,10 @@ static bool is_between_events(const jwalk *w)
 
 jwalk_result jwalk_known(jwalk *w, const char *text, size_t n, jbits_fn bits, size_t *consumed)
 {
-    jmemo *m = &w->memo;
-    const char *p = text;
-    bool in_list = w->state == JWALK_EVENTS;
-    size_t most = in_list ? JWALK_EVENT_BYTES_MAX : JWALK_LINE_BYTES_MAX;
-    bool go = is_between_events(w) && w->wasted_bytes <= JWALK_FREE_WASTE;
-    while (go && !m->off) {
-        size_t left = n - (size_t)(p - text);
-        const char *end = p + (left < most ? left : most);
-        unsigned first = find_first(m, p, (size_t)(end - p));
-        bool fits = first && (in_list || m->nodes[first].is_key_known);
-        const char *stop = fits ? take_event(w, first, p, end, bits) : NULL;
-        if (!stop) {
-            break;
-        }
-        w->event.offset = w->offset + (uint64_t)(p - text) + m->nodes[first].open;
-        p = stop;
-        jmemo_count(m, true);
-        go = jwalk_give(w) == MAREY_OK;
+    *consumed = 0;
+    if (w->memo.off == 0 && is_between_events(w) && w->wasted_bytes <= JWALK_FREE_WASTE) {
+        *consumed = (size_t)(take_events(w, text, text + n, bits) - text);
+        w->event_end = *consumed ? w->offset + *consumed : w->event_end;
     }
-    *consumed = (size_t)(p - text);
-    w->event_end = p > text ? w->offset + *consumed : w->event_end;
     return w->status == MAREY_OK ? JWALK_MORE : JWALK_STOPPED;
 }

@@ -5,14 +5,15 @@
 #include "parse/jkeys.h"
 #include "parse/jscan.h"
 
-enum { PERIOD = 4096, PAUSE = 65536 };
+enum { MISSES = 2048, PAUSE = 65536 };
 
-void jmemo_count(jmemo *m, bool hit)
+void jmemo_miss(jmemo *m)
 {
-    m->n_hits += hit;
-    if (++m->n_events == PERIOD) {
-        m->off = m->n_hits < PERIOD / 2 ? PAUSE : 0;
-        m->n_events = 0;
+    if (m->off) {
+        m->off--;
+    } else if (++m->n_misses == MISSES) {
+        m->off = m->n_hits < MISSES ? PAUSE : 0;
+        m->n_misses = 0;
         m->n_hits = 0;
     }
 }
@@ -112,7 +113,7 @@ static uint32_t seen_before(const jmemo_draft *d, unsigned n)
         seen |= d->fields[i].step < n ? 1U << d->fields[i].key : 0;
     }
     for (unsigned i = 0; i + 1 < n; i++) {
-        seen |= d->steps[i].what != JMEMO_SKIP ? 1U << d->steps[i].key : 0;
+        seen |= d->steps[i].key != JKEY_NONE ? 1U << d->steps[i].key : 0;
     }
     return seen;
 }
@@ -163,6 +164,7 @@ static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *
     s->len = (uint16_t)(from->end - from->from);
     s->text = keep_text(m, text + from->from, s->len);
     s->seen = seen_before(&m->draft, step + 1);
+    s->skips_args = from->skips_args;
     nodes[step] = m->n_nodes;
     if (s->what == JMEMO_END || s->what == JMEMO_ARGS) {
         keep_parts(m, s, step + 1, nodes);

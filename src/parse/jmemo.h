@@ -33,8 +33,7 @@ typedef enum jmemo_what {
     JMEMO_END,    /* nothing: the segment ends with the event's bracket */
     JMEMO_STRING, /* a string: the segment ends with its quote, the next begins behind the closing one */
     JMEMO_SCALAR,
-    JMEMO_ARGS, /* an object */
-    JMEMO_SKIP  /* a scalar that nobody wants */
+    JMEMO_ARGS /* an object */
 } jmemo_what;
 
 /* A steady field of an event. */
@@ -45,26 +44,29 @@ typedef struct jmemo_part {
     uint32_t at; /* in the memo's texts */
 } jmemo_part;
 
+/* No leaf: what comes behind it is not the END, and it has a child. */
 typedef struct jmemo_node {
     uint32_t text; /* where in the texts */
     uint16_t len;
     uint8_t what;                    /* jmemo_what */
-    uint8_t key;                     /* jkey of the value that varies */
+    uint8_t key;                     /* jkey of the value that varies; NONE: of one that nobody wants */
     uint16_t child, sibling, parent; /* nodes; 0: none. The child that hit last comes first */
     uint16_t next;                   /* of a leaf: the first node of the event that followed last time */
+    uint32_t seen;                   /* jevent.seen before the value that varies */
+    uint16_t like;                   /* of a leaf: jevent.like */
     uint16_t probe;                  /* a byte where this segment differs from others: tried first */
     uint16_t parts;                  /* of leaves and before args: all steady fields that came before */
     uint8_t n_parts;
     uint8_t open;      /* of a first node: where the event's bracket is */
     bool is_key_known; /* of a first node: so is the first key */
-    uint16_t like;     /* of a leaf: jevent.like */
-    uint32_t seen;     /* jevent.seen before the value that varies */
+    bool skips_args;   /* before args: jevent.args_skipped */
 } jmemo_node;
 
 /* A segment of an event that is walked. */
 typedef struct jmemo_step {
     size_t from, end; /* in the view */
     uint8_t what, key;
+    bool skips_args;
 } jmemo_step;
 
 typedef struct jmemo_field {
@@ -82,9 +84,10 @@ typedef struct jmemo_draft {
 } jmemo_draft;
 
 typedef struct jmemo {
-    uint32_t n_events; /* since the last look at the hits */
-    uint32_t n_hits;
-    uint32_t off; /* events to go before it is tried again */
+    uint64_t n_hits; /* since the last look at them */
+    uint32_t n_misses;
+    uint32_t off;  /* events to go before it is tried again */
+    bool baseline; /* as if the processor had no more than all have; for tests */
     uint32_t n_nodes, n_parts, n_text;
     uint32_t likes; /* numbers given */
     uint32_t leaf;  /* of the last event that hit; 0: none */
@@ -95,8 +98,8 @@ typedef struct jmemo {
     char text[JMEMO_TEXT_PAD + JMEMO_TEXT_BYTES + JMEMO_TEXT_PAD];
 } jmemo;
 
-/** Zero is an empty memo. Count an event. @param hit it took a known way */
-void jmemo_count(jmemo *m, bool hit);
+/** Zero is an empty memo. Count an event that was walked by its tokens. */
+void jmemo_miss(jmemo *m);
 
 /**
  * The child of `parent` whose segment `text` begins with, of `n` bytes; it comes first from now on. Reads up to

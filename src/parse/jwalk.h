@@ -39,8 +39,8 @@ typedef struct jevent {
     /* 0, or a number: events of one walk (from jwalk_init() on) that share it are alike in all but what name, ts, dur,
      * id and args hold: `seen` is the same, and so are the bytes of every other field. Not set yet in ops.args. */
     uint32_t like;
-    uint64_t offset; /* of the event in the stream */
-    jspan field[JKEY_COUNT];
+    uint64_t offset;             /* of the event in the stream */
+    jspan field[JKEY_COUNT + 1]; /* the last is for what nobody wants */
     jspan arg[JARG_COUNT];
 } jevent;
 

@@ -68,9 +68,7 @@ typedef enum jstep { JSTEP_DONE, JSTEP_MORE, JSTEP_BAD } jstep;
 
 /** Walk the event whose '{' is at `start`. *end: behind its '}', or where it went wrong. */
 jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end);
-/** The arguments that `text` begins with, where the reader knows them. @return how many bytes they are; 0: not known */
-size_t jevent_known_args(jwalk *w, const char *text, size_t n);
-/** Walk the arguments whose '{' is at `start`, which jevent_known_args() did not know. */
+/** Walk the arguments whose '{' is at `start`, which the reader does not know. */
 jstep jevent_args(jwalk *w, const jview *v, size_t start, size_t *end);
 /** Find the end of the object or array at `start`: behind its bracket. BAD when brackets don't match. */
 jstep jview_nested(const jview *v, size_t start, size_t *end);

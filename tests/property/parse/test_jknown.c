@@ -304,6 +304,7 @@ static size_t walk(const char *text, size_t n, jwalk_ops ops, jstream_options o,
     c.likes = mem_calloc(JWALK_LIKES, sizeof *c.likes);
     diag_init(&c.diag);
     jwalk_init(&w, &ops, &c, &c.diag, diag_file(&c.diag, "input"));
+    w.memo.baseline = prng_below(r, 2);
     o.read = on_read;
     o.ctx = &c;
     assert_int_equal(jstream_run(&w, &o), MAREY_OK);
@@ -437,7 +438,7 @@ static void small_looks_are_right(void **state)
             string += text[string] == '\\' ? 2 : 1;
         }
         const char *got = jscan_string(text, text + n);
-        assert_true(string < n ? got == text + string : !got);
+        assert_true(string < n ? got == text + string : got >= text + n);
         size_t scalar = 0;
         while (scalar < n && !strchr("\"\\,: }", text[scalar])) {
             scalar++;
