@@ -281,30 +281,37 @@ void lod_cell_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const lo
 
 /* ------------------------------------------------------------------ records to tiles */
 
-/* The cell's byte in a plane. */
-static inline void paint_one(uint8_t *cells, tile_map *map, unsigned plane, size_t at, uint8_t value)
-{
-    size_t piece = at / TILE_PIECE;
-    cells[(size_t)plane * TILE_CELLS + at] = value;
-    map->pieces[plane][piece / 64] |= (uint64_t)(value != 0) << piece % 64;
-}
-
 static void paint_run(uint8_t *cells, tile_map *map, unsigned plane, size_t at, size_t n, uint8_t value)
 {
     memset(cells + (size_t)plane * TILE_CELLS + at, value, n);
     for (size_t k = at / TILE_PIECE; k <= (at + n - 1) / TILE_PIECE; k++) {
-        map->pieces[plane][k / 64] |= (uint64_t)(value != 0) << k % 64;
+        map->pieces[plane][k / 64] |= (uint64_t)1 << k % 64;
+    }
+}
+
+/* The cell's byte in a plane; where it is zero, nothing is to be done. */
+static inline void paint_one(uint8_t *cell, uint64_t *word, uint64_t bit, unsigned plane, uint8_t value)
+{
+    if (value != 0) {
+        cell[(size_t)plane * TILE_CELLS] = value;
+        word[(size_t)plane * TILE_WORDS] |= bit;
     }
 }
 
 static inline void paint_cell(const uint8_t *p, uint8_t *cells, tile_map *map, size_t at)
 {
+    const size_t piece = at / TILE_PIECE;
+    const uint64_t bit = (uint64_t)1 << piece % 64;
+    uint8_t *cell = cells + at;
+    uint64_t *word = &map->pieces[0][piece / 64];
     for (unsigned k = 0; k < p[5]; k++) {
-        paint_one(cells, map, p[RECORD_HEAD + 2 * k], at, p[RECORD_HEAD + 2 * k + 1]);
+        paint_one(cell, word, bit, p[RECORD_HEAD + 2 * k], p[RECORD_HEAD + 2 * k + 1]);
     }
-    for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
-        paint_one(cells, map, PLANE_BUSY + k, at, p[6 + k]);
-    }
+    paint_one(cell, word, bit, PLANE_BUSY, p[6]);
+    paint_one(cell, word, bit, PLANE_COUNT, p[7]);
+    paint_one(cell, word, bit, PLANE_SEVERITY, p[8]);
+    paint_one(cell, word, bit, PLANE_LONGEST, p[9]);
+    paint_one(cell, word, bit, PLANE_LEAST, p[10]);
 }
 
 static void paint_cells(const uint8_t *p, uint8_t *cells, tile_map *map, size_t at, size_t n)
@@ -313,7 +320,9 @@ static void paint_cells(const uint8_t *p, uint8_t *cells, tile_map *map, size_t 
         paint_run(cells, map, p[RECORD_HEAD + 2 * k], at, n, p[RECORD_HEAD + 2 * k + 1]);
     }
     for (unsigned k = 0; k < LOD_PLANES - PLANE_BUSY; k++) {
-        paint_run(cells, map, PLANE_BUSY + k, at, n, p[6 + k]);
+        if (p[6 + k] != 0) {
+            paint_run(cells, map, PLANE_BUSY + k, at, n, p[6 + k]);
+        }
     }
 }
 
