@@ -215,6 +215,68 @@ decns_result decns_parse_us(const char *s, size_t n, int64_t *ns)
     return digits_us(s, n, ns);
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+
+static inline uint64_t load8(const char *s)
+{
+    uint64_t v;
+    memcpy(&v, s, 8);
+    return v;
+}
+
+/* The value of 1 to 8 digits at `s`; *odd: bits are set where they are none. */
+static inline uint64_t join_digits(const char *s, size_t n, uint64_t *odd)
+{
+    uint64_t v = (load8(s) ^ 0x3030303030303030U) << (64 - 8 * n); /* as if zeros stood before them */
+    *odd |= (v + 0x7676767676767676U) | v;
+    v = v * 10 + (v >> 8);
+    return (((v & 0x000000FF000000FFU) * 0x000F424000000064U) +
+            (((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
+               32 &
+           0xFFFFFFFFU;
+}
+
+/* Up to 16 digits, and either none or three behind a point. */
+decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
+{
+    uint64_t odd = 0;
+    uint64_t value = 0;
+    unsigned thousandths = 0;
+    size_t digits = n;
+    if (n > 4 && s[n - 4] == '.') {
+        const char *f = s + n - 3;
+        unsigned a = (unsigned)f[0] - '0';
+        unsigned b = (unsigned)f[1] - '0';
+        unsigned c = (unsigned)f[2] - '0';
+        odd |= a > 9 || b > 9 || c > 9 ? UINT64_MAX : 0;
+        thousandths = (a * 10 + b) * 10 + c;
+        digits = n - 4;
+    }
+    if (digits - 1 >= 16) {
+        return decns_parse_us(s, n, ns);
+    }
+    if (digits > 8) {
+        value = join_digits(s, digits - 8, &odd) * 100000000U + join_digits(s + digits - 8, 8, &odd);
+    } else {
+        value = join_digits(s, digits, &odd);
+    }
+    value = value * 1000 + thousandths; /* 16 digits of microseconds fit */
+    if ((odd & 0x8080808080808080U) || value > (uint64_t)INT64_MAX) {
+        return decns_parse_us(s, n, ns);
+    }
+    *ns = (int64_t)value;
+    return DECNS_OK;
+}
+
+#else
+
+decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
+{
+    return decns_parse_us(s, n, ns);
+}
+
+#endif
+
 static bool parse_hex(const char *s, size_t n, uint64_t *value)
 {
     uint64_t v = 0;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { DECNS_PAD_BYTES = 16 };
+
 typedef enum decns_result {
     DECNS_OK,
     DECNS_BAD,     /* no number: empty, null, NaN, Infinity, other text */
@@ -19,6 +21,9 @@ typedef enum decns_result {
 /** Microseconds in decimal text (sign, fraction, exponent) to ns. INT64_MIN never comes out: it means a missing time.
  */
 decns_result decns_parse_us(const char *s, size_t n, int64_t *ns);
+
+/** The same where DECNS_PAD_BYTES from `s` on may be read, whatever n is: what profilers write takes a few steps. */
+decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns);
 
 /** An integer in decimal, or hexadecimal after 0x. @return false when it is none or does not fit */
 bool decns_parse_u64(const char *s, size_t n, uint64_t *value);

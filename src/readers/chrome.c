@@ -98,7 +98,7 @@ static decns_result time_field(chrome_reader *c, const jevent *e, jkey key, int6
     if (s.kind == JKIND_NONE) {
         return DECNS_BAD;
     }
-    decns_result result = is_text(s) ? decns_parse_us(s.s, s.n, ns) : DECNS_BAD;
+    decns_result result = is_text(s) ? decns_parse_us_padded(s.s, s.n, ns) : DECNS_BAD;
     if (result == DECNS_OK && s.kind == JKIND_STRING && !c->times_are_text) {
         chrome_lose(c, MAREY_LOSS_QUOTED_NUMBER, e->offset, NULL);
     } else if (result == DECNS_BAD) {
@@ -118,11 +118,9 @@ static bool start_time(chrome_reader *c, const jevent *e, int64_t *ns)
     return result == DECNS_OK;
 }
 
-static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
+static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in *in)
 {
     jspan args = jevent_field(e, JKEY_ARGS);
-    in->thread = thread_id(c, e);
-    in->name = name_id(c, e);
     if (args.kind == JKIND_OBJECT && args.n > 2) {
         in->args = args.s;
         in->args_len = args.n;
@@ -137,6 +135,13 @@ static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
         kineto_collective(c, e);
     }
     return status;
+}
+
+static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
+{
+    in->thread = thread_id(c, e);
+    in->name = name_id(c, e);
+    return push_named(c, e, in);
 }
 
 /* ---- flows ---- */
@@ -247,6 +252,34 @@ static marey_status on_complete(chrome_reader *c, const jevent *e)
         on_bind_id(c, e);
     }
     return push(c, e, &in);
+}
+
+/* The id that all events of that like have, found for the first of them. */
+static inline uint32_t shared_id(chrome_reader *c, const jevent *e, uint32_t *id,
+                                 uint32_t (*find)(chrome_reader *c, const jevent *e))
+{
+    return *id != NO_ID ? *id : (*id = find(c, e));
+}
+
+/* As on_complete(), where nothing is wrong with the event. */
+static marey_status on_plain(chrome_reader *c, const jevent *e, chrome_like *like)
+{
+    trace_event_in in = {0};
+    jspan ts = e->field[JKEY_TS];
+    jspan dur = e->field[JKEY_DUR];
+    jspan name = e->field[JKEY_NAME];
+    int64_t end;
+    bool usual = ts.kind == JKIND_SCALAR && dur.kind == JKIND_SCALAR && is_text(name) &&
+                 name.n <= CHROME_NAME_BYTES_MAX && !c->hook &&
+                 decns_parse_us_padded(ts.s, ts.n, &in.start_ns) == DECNS_OK &&
+                 decns_parse_us_padded(dur.s, dur.n, &in.dur_ns) == DECNS_OK && in.dur_ns >= 0 &&
+                 !__builtin_add_overflow(in.start_ns, in.dur_ns, &end);
+    if (!usual) {
+        return on_complete(c, e);
+    }
+    in.thread = shared_id(c, e, &like->thread, thread_id);
+    in.name = trace_builder_name_raw(c->b, name.s, name.n, shared_id(c, e, &like->source, source_id));
+    return push_named(c, e, &in);
 }
 
 static marey_status on_instant(chrome_reader *c, const jevent *e)
@@ -481,12 +514,29 @@ static marey_status on_unknown(chrome_reader *c, const jevent *e, char phase)
     return MAREY_OK;
 }
 
+static void learn_like(const jevent *e, chrome_like *like)
+{
+    const uint32_t wanted = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_TS | 1U << JKEY_DUR;
+    jspan ph = jevent_field(e, JKEY_PH);
+    bool is_complete = jspan_is(ph, "X") && (e->seen & wanted) == wanted && !(e->seen >> JKEY_BIND_ID & 1);
+    *like = (chrome_like){e->like, NO_ID, NO_ID, is_complete};
+}
+
 static marey_status on_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
     jspan ph = e->field[JKEY_PH];
     if (c->b->taker && !(e->seen >> JKEY_ARGS & 1)) {
         arg_taker_forget(c->b->taker);
+    }
+    if (e->like) {
+        chrome_like *like = &c->likes[e->like % CHROME_LIKES];
+        if (like->like != e->like) {
+            learn_like(e, like);
+        }
+        if (like->is_plain) {
+            return on_plain(c, e, like);
+        }
     }
     switch (ph.kind == JKIND_STRING && ph.n == 1 ? ph.s[0] : '\0') {
     case 'X':
@@ -562,6 +612,20 @@ void chrome_init(chrome_reader *c, trace_builder *b)
     c->pairs = (pairs){.emit = on_pair, .ctx = c, .diag = b->diag, .file = b->file};
     jwalk_ops ops = {.event = on_event, .args = chrome_args_follow, .want = on_want, .meta = on_meta};
     jwalk_init(&c->walk, &ops, c, b->diag, b->file);
+}
+
+void chrome_restart_walk(chrome_reader *c, bool lost, uint64_t offset)
+{
+    jwalk *w = &c->walk;
+    jwalk_ops ops = w->ops;
+    unsigned saw = w->saw;
+    jwalk_init(w, &ops, c, c->b->diag, c->b->file);
+    memset(c->likes, 0, sizeof c->likes);
+    w->saw = saw;
+    w->offset = offset;
+    if (lost) {
+        jwalk_start_lost(w);
+    }
 }
 
 void chrome_deinit(chrome_reader *c)

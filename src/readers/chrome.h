@@ -12,7 +12,7 @@
 #include "trace/builder.h"
 #include "trace/model.h"
 
-enum { CHROME_SOURCE_CACHE = 32, CHROME_NAME_BYTES_MAX = 64 * 1024 };
+enum { CHROME_SOURCE_CACHE = 32, CHROME_LIKES = 256, CHROME_NAME_BYTES_MAX = 64 * 1024 };
 
 /* Categories seen lately: the same few come with every event. */
 typedef struct chrome_source {
@@ -20,6 +20,13 @@ typedef struct chrome_source {
     uint8_t n; /* 0: empty */
     uint32_t id;
 } chrome_source;
+
+/* What events of one jevent.like share. */
+typedef struct chrome_like {
+    uint32_t like;           /* 0: empty */
+    uint32_t thread, source; /* NO_ID until the first of them is pushed */
+    bool is_plain;           /* intervals with a name and both times, which bind no flow */
+} chrome_like;
 
 /* What metadata events say of a process: kept until the end, because threads may come later. */
 typedef struct chrome_process {
@@ -64,7 +71,8 @@ typedef struct chrome_reader {
     jwalk walk;
     pairs pairs;
     chrome_source sources[CHROME_SOURCE_CACHE];
-    chrome_process *processes; /* by pid_id */
+    chrome_like likes[CHROME_LIKES]; /* by jevent.like, the latest of those that share a place */
+    chrome_process *processes;       /* by pid_id */
     size_t n_processes, cap_processes;
     chrome_shape *shapes;
     chrome_arg *shape_args;
@@ -93,6 +101,10 @@ marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_p
 size_t chrome_args_follow(void *ctx, jevent *e, const char *text, size_t n);
 /** After the event was pushed: note where in the shape of its arguments the wanted ones are. */
 void chrome_args_learn(chrome_reader *c, const jevent *e);
+
+/* chrome.c */
+/** Begin the walker anew for another stream or pass; what was found stays with the reader. */
+void chrome_restart_walk(chrome_reader *c, bool lost, uint64_t offset);
 
 /* kineto.c */
 bool kineto_wants(jspan key);

@@ -192,20 +192,6 @@ static marey_status walk(pass *p)
     return status == MAREY_OK ? source_status(p->source) : status;
 }
 
-/* Begin the walker anew for another stream or pass; what was found stays with the reader. */
-static void restart_walk(chrome_reader *c, bool lost, uint64_t offset)
-{
-    jwalk *w = &c->walk;
-    jwalk_ops ops = w->ops;
-    unsigned saw = w->saw;
-    jwalk_init(w, &ops, c, c->b->diag, c->b->file);
-    w->saw = saw;
-    w->offset = offset;
-    if (lost) {
-        jwalk_start_lost(w);
-    }
-}
-
 static bool skip_bytes(pass *p, uint64_t n)
 {
     while (n > 0) {
@@ -235,7 +221,7 @@ static marey_status pass_again(const input *in, pass *p, const char *member, uin
     if (status == MAREY_OK) {
         p->n_head = 0;
         p->at_head = 0;
-        restart_walk(p->reader, true, from);
+        chrome_restart_walk(p->reader, true, from);
         status = skip_bytes(p, from) ? walk(p) : MAREY_OK;
         source_close(&p->source);
     } else {
@@ -278,7 +264,7 @@ static marey_status read_stream(const input *in, pass *p, const char *member, he
 {
     chrome_reader *c = p->reader;
     bool lost = kind != HEAD_JSON;
-    restart_walk(c, lost, 0);
+    chrome_restart_walk(c, lost, 0);
     marey_status status = walk(p);
     if (status != MAREY_OK) {
         return status;

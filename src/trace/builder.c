@@ -128,15 +128,47 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
+static uint64_t load32(const char *s)
+{
+    uint32_t v = 0;
+    memcpy(&v, s, 4);
+    return v;
+}
+
+/* Of less than 16 bytes: together they hold all. */
+static uint64_t first_bytes(const char *s, size_t n)
+{
+    return n >= 8 ? load64(s) : n >= 4 ? load32(s) : n > 0 ? (unsigned char)s[0] : 0;
+}
+
+static uint64_t last_bytes(const char *s, size_t n)
+{
+    if (n >= 4) {
+        return n >= 8 ? load64(s + n - 8) : load32(s + n - 4);
+    }
+    return n > 1 ? (uint64_t)(unsigned char)s[n / 2] << 8 | (unsigned char)s[n - 1] : 0;
+}
+
+/* Names are short, so that a call costs more than the comparison. */
+static inline bool same_bytes(const char *a, const char *b, size_t n)
+{
+    if (n < 16) {
+        return first_bytes(a, n) == first_bytes(b, n) && last_bytes(a, n) == last_bytes(b, n);
+    }
+    uint64_t differ = (load64(a + n - 16) ^ load64(b + n - 16)) | (load64(a + n - 8) ^ load64(b + n - 8));
+    for (size_t i = 0; i + 16 < n; i += 16) {
+        differ |= (load64(a + i) ^ load64(b + i)) | (load64(a + i + 8) ^ load64(b + i + 8));
+    }
+    return differ == 0;
+}
+
 /* Hash of a name and its source. Long names are read in 32-byte steps with two independent products, and their last
  * bytes by loads that overlap, so that no length costs a call. */
 static uint64_t name_hash(uint64_t seed, const char *s, size_t n, uint32_t source)
 {
     uint64_t h = seed ^ (n * 0x9E3779B97F4A7C15U) ^ ((uint64_t)source << 32 | source);
     if (n < 16) {
-        char padded[16] = {0};
-        memcpy(padded, s, n);
-        return fold(load64(padded) ^ 0xA0761D6478BD642FU, load64(padded + 8) ^ h);
+        return fold(first_bytes(s, n) ^ 0xA0761D6478BD642FU, last_bytes(s, n) ^ h);
     }
     uint64_t g = h ^ 0x8EBC6AF09C88C6E3U;
     const char *end = s + n;
@@ -169,7 +201,8 @@ static void grow_names(trace_builder *b)
     b->cap_name_slots = cap;
 }
 
-uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source)
+/* By its hash. */
+static uint32_t find_name(trace_builder *b, const char *s, size_t n, uint32_t source)
 {
     if (b->n_name_slots * 2 >= b->cap_name_slots) {
         grow_names(b);
@@ -180,7 +213,7 @@ uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint3
     for (; b->name_slots[i].text; i = (i + 1) & (b->cap_name_slots - 1)) {
         const trace_name_slot *slot = &b->name_slots[i];
         if (slot->hash == hash && slot->len == n && b->names[slot->id].source == source &&
-            memcmp(slot->text, s, n) == 0) {
+            same_bytes(slot->text, s, n)) {
             return slot->id;
         }
     }
@@ -189,6 +222,21 @@ uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint3
     b->name_slots[i] = (trace_name_slot){hash, b->strings.text[text], (uint32_t)n, id};
     b->n_name_slots++;
     return id;
+}
+
+/* Names follow each other in few orders, so that the one before tells most of the next. */
+uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source)
+{
+    if (b->n_names == 0 || b->is_decoded) {
+        return b->last_name = find_name(b, s, n, source);
+    }
+    uint32_t guess = b->names[b->last_name].next;
+    const trace_name_in *name = &b->names[guess];
+    if (name->source != source || b->strings.len[name->text] != n || !same_bytes(b->strings.text[name->text], s, n)) {
+        guess = find_name(b, s, n, source);
+        b->names[b->last_name].next = guess;
+    }
+    return b->last_name = guess;
 }
 
 /* ---- rows ---- */
@@ -328,6 +376,7 @@ marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void
 {
     marey_status status = flush(b);
     strbuf out = {0};
+    b->is_decoded |= decode != NULL;
     for (size_t i = 0; decode && i < b->strings.n; i++) {
         if (!is_plain(b->strings.text[i], b->strings.len[i])) {
             b->strings.text[i] = decoded(b, b->strings.text[i], b->strings.len[i], decode, ctx, &out);

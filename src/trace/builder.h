@@ -103,6 +103,7 @@ typedef struct trace_thread_in {
 typedef struct trace_name_in {
     uint32_t text;   /* string id */
     uint32_t source; /* string id of the input's category; NO_ID */
+    uint32_t next;   /* private: the name that came after it last time */
     uint64_t n_events;
 } trace_name_in;
 
@@ -168,6 +169,8 @@ typedef struct trace_builder {
     trace_name_slot *name_slots;
     size_t n_name_slots, cap_name_slots;
     uint64_t name_seed;
+    uint32_t last_name; /* looked up last */
+    bool is_decoded;    /* the strings are no raw bytes any more */
     trace_thread_cache thread_cache[TRACE_THREAD_CACHE];
     arena mem;
 } trace_builder;

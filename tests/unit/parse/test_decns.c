@@ -9,11 +9,23 @@
 
 static void check(const char *text, decns_result want_result, int64_t want)
 {
+    static const char behind[] = "7. ,";
     int64_t ns = 12345;
     decns_result result = decns_parse_us(text, strlen(text), &ns);
     if (result != want_result || (result == DECNS_OK && ns != want)) {
         print_error("\"%s\" gives %d %lld\n", text, (int)result, (long long)ns);
         fail();
+    }
+    for (size_t i = 0; i < sizeof behind; i++) { /* whatever follows it */
+        char padded[64 + DECNS_PAD_BYTES];
+        size_t n = strlen(text);
+        memset(padded, behind[i], sizeof padded);
+        memcpy(padded, text, n);
+        result = decns_parse_us_padded(padded, n, &ns);
+        if (result != want_result || (result == DECNS_OK && ns != want)) {
+            print_error("\"%s\" before '%c' gives %d %lld\n", text, behind[i], (int)result, (long long)ns);
+            fail();
+        }
     }
 }
 
