@@ -241,15 +241,14 @@ decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
 {
     uint64_t odd = 0;
     uint64_t value = 0;
-    unsigned thousandths = 0;
+    uint32_t thousandths = 0;
     size_t digits = n;
     if (n > 4 && s[n - 4] == '.') {
-        const char *f = s + n - 3;
-        unsigned a = (unsigned)f[0] - '0';
-        unsigned b = (unsigned)f[1] - '0';
-        unsigned c = (unsigned)f[2] - '0';
-        odd |= a > 9 || b > 9 || c > 9 ? UINT64_MAX : 0;
-        thousandths = (a * 10 + b) * 10 + c;
+        uint32_t v;
+        memcpy(&v, s + n - 4, 4);
+        v = (v ^ 0x30303030U) >> 8;
+        odd = (v + 0x767676U) | v;
+        thousandths = ((v * 10 + (v >> 8)) & 0xFFU) * 10 + (v >> 16);
         digits = n - 4;
     }
     if (digits - 1 >= 16) {

@@ -69,6 +69,7 @@ static void set_text(arg_example *x, const char *text, size_t n)
     memcpy(x->text, text, n);
     memset(x->text + n, 0, ARG_PAD_BYTES);
     x->n = (uint32_t)n;
+    x->n_most = n + x->n_numbers * (size_t)ARG_DIGITS_MAX;
     if (!measure(x)) {
         widen(x);
     }
@@ -159,8 +160,7 @@ static inline unsigned take_number(const arg_example *x, arg_taker *t, const arg
 }
 
 /* `is_roomy`: the text goes on behind all that it can take. */
-static inline const char *compare_in(const arg_example *x, arg_taker *t, const char *text, const char *end,
-                                     bool is_roomy)
+static inline const char *compare(const arg_example *x, arg_taker *t, const char *text, const char *end, bool is_roomy)
 {
     const arg_number *q = x->numbers;
     arg_shift *shifts = t->shifts;
@@ -198,15 +198,6 @@ static inline const char *compare_in(const arg_example *x, arg_taker *t, const c
     return is_roomy || end - text - shift >= (ptrdiff_t)x->n ? text + x->n + shift : NULL;
 }
 
-static const char *compare(const arg_example *x, arg_taker *t, const char *text, const char *end)
-{
-    size_t most = x->n + x->n_numbers * (size_t)ARG_DIGITS_MAX;
-    if ((size_t)(end - text) > most) {
-        return compare_in(x, t, text, end, true);
-    }
-    return compare_in(x, t, text, end, false);
-}
-
 /* Where texts have come to differ much from the example, one of them is a better one. It is not tried at each, as they
  * may differ as much from each other. */
 static void renew(arg_example *x, arg_taker *t, const char *text, size_t n)
@@ -221,13 +212,29 @@ static void renew(arg_example *x, arg_taker *t, const char *text, size_t n)
     }
 }
 
+/* Near the text's end, or as one whose record must be wide. */
+static const char *follow_carefully(arg_example *x, arg_taker *t, const char *text, const char *end)
+{
+    t->too_wide = false;
+    const char *behind = compare(x, t, text, end, false);
+    if (!behind && t->too_wide) {
+        widen(x);
+        behind = compare(x, t, text, end, false);
+    }
+    return behind;
+}
+
 const char *arg_example_follow(arg_example *x, arg_taker *t, const char *text, const char *end)
 {
     t->too_wide = false;
-    const char *behind = compare(x, t, text, end);
-    if (!behind && t->too_wide) {
-        widen(x);
-        behind = compare(x, t, text, end);
+    const char *behind = NULL;
+    if ((size_t)(end - text) > x->n_most) {
+        behind = compare(x, t, text, end, true);
+    } else {
+        t->too_wide = true;
+    }
+    if (t->too_wide) {
+        behind = follow_carefully(x, t, text, end);
     }
     if (behind) {
         t->n_record = x->n_record;

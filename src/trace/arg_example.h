@@ -24,6 +24,7 @@ struct arg_example {
     const arg_shape *shape;
     char *text; /* n bytes, and ARG_PAD_BYTES more */
     uint32_t n, cap;
+    size_t n_most;       /* that a text of its shape can take */
     arg_number *numbers; /* n_numbers, and one behind them that begins nowhere */
     uint32_t n_numbers;
     bool is_wide;
