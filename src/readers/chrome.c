@@ -118,19 +118,29 @@ static bool start_time(chrome_reader *c, const jevent *e, int64_t *ns)
     return result == DECNS_OK;
 }
 
-static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in *in)
+static void take_args(const chrome_reader *c, const jevent *e, trace_event_in *in)
 {
     jspan args = jevent_field(e, JKEY_ARGS);
-    if (args.kind == JKIND_OBJECT && args.n > 2) {
+    if (c->pipe) {
+        in->record = c->record;
+        in->args_len = (uint32_t)c->n_record;
+    } else if (args.kind == JKIND_OBJECT && args.n > 2) {
         in->args = args.s;
         in->args_len = args.n;
     }
+}
+
+static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in *in)
+{
+    take_args(c, e, in);
     in->correlation = kineto_correlation(c, e);
     if (c->hook && !c->hook(c->hook_ctx, e, in)) {
         return MAREY_OK;
     }
     marey_status status = trace_builder_event(c->b, in);
-    chrome_args_learn(c, e);
+    if (!c->pipe) {
+        chrome_args_learn(c, e);
+    }
     if (e->args_seen) {
         kineto_collective(c, e);
     }
@@ -344,13 +354,9 @@ static marey_status on_async_instant(chrome_reader *c, const jevent *e)
     if (!start_time(c, e, &in.start_ns)) {
         return MAREY_OK;
     }
-    jspan args = jevent_field(e, JKEY_ARGS);
     in.thread = async_thread(c, e);
     in.name = name_id(c, e);
-    if (args.kind == JKIND_OBJECT && args.n > 2) {
-        in.args = args.s;
-        in.args_len = args.n;
-    }
+    take_args(c, e, &in);
     return trace_builder_event(c->b, &in);
 }
 
@@ -514,25 +520,25 @@ static marey_status on_unknown(chrome_reader *c, const jevent *e, char phase)
     return MAREY_OK;
 }
 
-static void learn_like(const jevent *e, chrome_like *like)
+bool chrome_is_plain(const jevent *e)
 {
     const uint32_t wanted = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_TS | 1U << JKEY_DUR;
     jspan ph = jevent_field(e, JKEY_PH);
-    bool is_complete = jspan_is(ph, "X") && (e->seen & wanted) == wanted && !(e->seen >> JKEY_BIND_ID & 1);
-    *like = (chrome_like){e->like, NO_ID, NO_ID, is_complete};
+    return ph.kind == JKIND_STRING && jspan_is(ph, "X") && (e->seen & wanted) == wanted &&
+           !(e->seen >> JKEY_BIND_ID & 1);
 }
 
-static marey_status on_event(void *ctx, const jevent *e)
+marey_status chrome_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
     jspan ph = e->field[JKEY_PH];
-    if (c->b->taker && !(e->seen >> JKEY_ARGS & 1)) {
-        arg_taker_forget(c->b->taker);
+    if (c->taker && !c->pipe && !(e->seen >> JKEY_ARGS & 1)) {
+        arg_taker_forget(c->taker);
     }
     if (e->like) {
         chrome_like *like = &c->likes[e->like % CHROME_LIKES];
         if (like->like != e->like) {
-            learn_like(e, like);
+            *like = (chrome_like){e->like, NO_ID, NO_ID, chrome_is_plain(e)};
         }
         if (like->is_plain) {
             return on_plain(c, e, like);
@@ -592,14 +598,20 @@ static bool on_want(void *ctx, jspan key)
     return kineto_wants(key);
 }
 
+void chrome_meta(chrome_reader *c, jspan key, jspan value)
+{
+    c->meta_hints |= jspan_is(key, "schema") ? CHROME_HINT_SCHEMA : 0;
+    bool speedscope =
+        jspan_is(key, "$schema") && value.kind == JKIND_STRING && memmem(value.s, value.n, "speedscope", 10);
+    c->meta_hints |= speedscope ? CHROME_HINT_SPEEDSCOPE : 0;
+    kineto_meta(c, key, value);
+}
+
 static void on_meta(void *ctx, jspan key, jspan value)
 {
     chrome_reader *c = ctx;
-    c->hints |= jspan_is(key, "schema") ? CHROME_HINT_SCHEMA : 0;
-    bool speedscope =
-        jspan_is(key, "$schema") && value.kind == JKIND_STRING && memmem(value.s, value.n, "speedscope", 10);
-    c->hints |= speedscope ? CHROME_HINT_SPEEDSCOPE : 0;
-    kineto_meta(c, key, value);
+    c->meta_offset = c->walk.meta_offset;
+    chrome_meta(c, key, value);
 }
 
 /* ---- life ---- */
@@ -608,9 +620,10 @@ void chrome_init(chrome_reader *c, trace_builder *b)
 {
     memset(c, 0, sizeof *c);
     c->b = b;
+    c->taker = b->taker;
     c->ac2g = NO_ID;
     c->pairs = (pairs){.emit = on_pair, .ctx = c, .diag = b->diag, .file = b->file};
-    jwalk_ops ops = {.event = on_event, .args = chrome_args_follow, .want = on_want, .meta = on_meta};
+    jwalk_ops ops = {.event = chrome_event, .args = chrome_args_follow, .want = on_want, .meta = on_meta};
     jwalk_init(&c->walk, &ops, c, b->diag, b->file);
 }
 
@@ -619,6 +632,7 @@ void chrome_restart_walk(chrome_reader *c, bool lost, uint64_t offset)
     jwalk *w = &c->walk;
     jwalk_ops ops = w->ops;
     unsigned saw = w->saw;
+    c->taker = c->b->taker;
     jwalk_init(w, &ops, c, c->b->diag, c->b->file);
     memset(c->likes, 0, sizeof c->likes);
     w->saw = saw;

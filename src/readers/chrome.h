@@ -63,12 +63,18 @@ enum {
  */
 typedef bool (*chrome_hook)(void *ctx, const jevent *e, trace_event_in *in);
 
+typedef struct chrome_pipe chrome_pipe; /* chrome_pipe.h */
+
 typedef struct chrome_reader {
     trace_builder *b;
     chrome_hook hook; /* NULL: none */
     void *hook_ctx;
     bool times_are_text; /* quoted times are the dialect's own way and no loss */
     jwalk walk;
+    chrome_pipe *pipe;  /* what the walk goes through on its way to another thread; NULL: nothing */
+    arg_taker *taker;   /* the walker's; NULL: arguments are kept as text */
+    const char *record; /* with a pipe: of the event at hand */
+    size_t n_record;
     pairs pairs;
     chrome_source sources[CHROME_SOURCE_CACHE];
     chrome_like likes[CHROME_LIKES]; /* by jevent.like, the latest of those that share a place */
@@ -80,8 +86,9 @@ typedef struct chrome_reader {
     bool args_known;       /* those of the event at hand were told by their shape */
     uint64_t n_correlated; /* events with a correlation */
     uint32_t ac2g;         /* string id of that category, NO_ID before it comes */
-    unsigned hints;
-    marey_status status; /* of the builder */
+    unsigned hints, meta_hints;
+    uint64_t meta_offset; /* of the value at hand */
+    marey_status status;  /* of the builder */
 } chrome_reader;
 
 void chrome_init(chrome_reader *c, trace_builder *b);
@@ -99,12 +106,26 @@ marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_p
 /* chrome_args.c */
 /** As jwalk_ops.args wants it. */
 size_t chrome_args_follow(void *ctx, jevent *e, const char *text, size_t n);
+/* The record of an event's arguments before it is written. */
+typedef struct chrome_record {
+    size_t n; /* bytes; 0: none, or what is done with the arguments is not known yet */
+    bool is_taken;
+} chrome_record;
+/** On the walker's thread: of arguments that go into a row as they are. The reader has a taker. */
+chrome_record chrome_record_of(chrome_reader *c, const jevent *e);
+/** Into r->n bytes and ARG_RECORD_PAD_BYTES more; then as chrome_args_learn(). */
+void chrome_record_put(chrome_reader *c, const jevent *e, const chrome_record *r, char *out);
 /** After the event was pushed: note where in the shape of its arguments the wanted ones are. */
 void chrome_args_learn(chrome_reader *c, const jevent *e);
 
 /* chrome.c */
 /** Begin the walker anew for another stream or pass; what was found stays with the reader. */
 void chrome_restart_walk(chrome_reader *c, bool lost, uint64_t offset);
+/** As jwalk_ops.event and meta want them; the latter with c->meta_offset set. */
+marey_status chrome_event(void *ctx, const jevent *e);
+void chrome_meta(chrome_reader *c, jspan key, jspan value);
+/** An interval with a name and both times, which binds no flow: by what events of one jevent.like share. */
+bool chrome_is_plain(const jevent *e);
 
 /* kineto.c */
 bool kineto_wants(jspan key);

@@ -66,7 +66,7 @@ static void take_messages(chrome_reader *c, jspan messages)
     jspan text;
     for (jiter it = jiter_begin(messages); jiter_next(&it, &key, &text);) {
         if (text.kind == JKIND_STRING && memmem(text.s, text.n, lost, sizeof lost - 1)) {
-            chrome_lose(c, MAREY_LOSS_PROFILER_DROPPED, c->walk.meta_offset, NULL);
+            chrome_lose(c, MAREY_LOSS_PROFILER_DROPPED, c->meta_offset, NULL);
         }
     }
 }

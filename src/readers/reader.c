@@ -9,8 +9,15 @@
 #include "parse/jstream.h"
 #include "parse/source.h"
 #include "readers/chrome.h"
+#include "readers/chrome_pipe.h"
 
-enum { HEAD_BYTES = 64 * 1024, AHEAD_MIN_BYTES = 512 * 1024, AHEAD_MIN_PLAIN_BYTES = 8 << 20 };
+enum {
+    HEAD_BYTES = 64 * 1024,
+    AHEAD_MIN_BYTES = 512 * 1024,
+    AHEAD_MIN_PLAIN_BYTES = 8 << 20,
+    PIPE_MIN_BYTES = 128 * 1024,
+    PIPE_MIN_PLAIN_BYTES = 1 << 20
+};
 
 /* ---- what the first bytes say ---- */
 
@@ -93,7 +100,8 @@ typedef struct input {
 
 typedef struct pass {
     source *source;
-    ahead *ahead; /* NULL: the source is read on this thread */
+    ahead *ahead;      /* NULL: the source is read on this thread */
+    chrome_pipe *pipe; /* NULL: its events are dealt with on this thread */
     char *head;
     size_t n_head, at_head;
     chrome_reader *reader;
@@ -129,7 +137,8 @@ static bool report(void *ctx)
     const reader_progress *r = p->progress;
     if (r && r->report) {
         uint64_t bytes_in = p->ahead ? ahead_bytes_in(p->ahead) : source_bytes_in(p->source);
-        r->report(r->ctx, bytes_in, source_bytes_total(p->source), p->reader->b->n_events);
+        uint64_t n_events = p->pipe ? chrome_pipe_events(p->pipe) : p->reader->b->n_events;
+        r->report(r->ctx, bytes_in, source_bytes_total(p->source), n_events);
     }
     p->cancelled = r && is_cancelled(r->cancel);
     return !p->cancelled;
@@ -158,16 +167,24 @@ static void take_losses(pass *p)
     (void)diag_file(&p->told, b->diag && b->file < b->diag->n_files ? b->diag->files[b->file] : p->path);
 }
 
-/* Worth a thread: a large input, and a core to spare. What is not packed must be larger: it is only copied. */
-static bool wants_ahead(const pass *p)
+/* Worth a thread: a large input, and a core to spare. */
+static bool wants_thread(const pass *p, uint64_t least_packed, uint64_t least_plain)
 {
-    if (p->tuning) {
-        return p->tuning->ahead;
-    }
-    uint64_t least = source_is_packed(p->source) ? AHEAD_MIN_BYTES : AHEAD_MIN_PLAIN_BYTES;
-    bool large = source_bytes_total(p->source) >= least;
+    bool large = source_bytes_total(p->source) >= (source_is_packed(p->source) ? least_packed : least_plain);
     bool allowed = !p->progress || !p->progress->one_thread;
     return large && allowed && thread_cores() > 1;
+}
+
+/* What is not packed must be larger: it is only copied. */
+static bool wants_ahead(const pass *p)
+{
+    return p->tuning ? p->tuning->ahead : wants_thread(p, AHEAD_MIN_BYTES, AHEAD_MIN_PLAIN_BYTES);
+}
+
+static bool wants_pipe(const pass *p)
+{
+    bool can = p->reader->taker && !p->reader->hook;
+    return can && (p->tuning ? p->tuning->pipe : wants_thread(p, PIPE_MIN_BYTES, PIPE_MIN_PLAIN_BYTES));
 }
 
 static marey_status walk(pass *p)
@@ -186,7 +203,10 @@ static marey_status walk(pass *p)
         o.bits = p->tuning->bits;
     }
     p->ahead = !o.memory && wants_ahead(p) ? ahead_start(p->source) : NULL;
+    p->pipe = wants_pipe(p) ? chrome_pipe_start(p->reader) : NULL;
     marey_status status = jstream_run(&p->reader->walk, &o);
+    status = chrome_pipe_end(&p->pipe, status);
+    p->reader->hints |= p->reader->meta_hints;
     ahead_stop(&p->ahead);
     take_losses(p);
     return status == MAREY_OK ? source_status(p->source) : status;

@@ -16,7 +16,7 @@ typedef struct reader_progress {
     void (*report)(void *ctx, uint64_t bytes_read, uint64_t bytes_total, uint64_t n_events);
     void *ctx;
     cancel_flag *cancel; /* may be NULL */
-    bool one_thread;     /* do not unpack a large file on a thread of its own: every core has a file already */
+    bool one_thread; /* do not unpack and push a large file on threads of their own: every core has a file already */
 } reader_progress;
 
 /**
@@ -36,6 +36,7 @@ typedef struct reader_tuning {
     bool eager;          /* walk after every read */
     bool zlib;           /* unpack by zlib */
     bool ahead;          /* unpack on a thread of its own, however small the input */
+    bool pipe;           /* walk on one thread and push on another, likewise; where the builder has a taker */
     jbits_fn bits;
 } reader_tuning;
 

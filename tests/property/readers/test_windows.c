@@ -1,7 +1,8 @@
 /*
  * What is read depends on the text alone: not on where the windows are cut, how the bytes arrive, which bitmap variant
- * is used, which library unpacks it, or whether arguments are taken apart on the way. Checked on the cases of tests/diff, on a generated trace, and on damaged copies
- * of both; whatever the damage, reading ends without a fault, and says what it lost or gives events.
+ * is used, which library unpacks it, or whether arguments are taken apart on the way. Checked on the cases of
+ * tests/diff, on a generated trace, and on damaged copies of both; whatever the damage, reading ends without a fault,
+ * and says what it lost or gives events.
  */
 #include "cm.h"
 
@@ -66,6 +67,7 @@ static void check_ways(const char *name, const char *data, size_t n, prng *r, in
     for (int i = 0; i < n_splits; i++) {
         reader_tuning t = {
             .window_bytes = 64 + prng_below(r, 400), .read_bytes = 1 + prng_below(r, 97), .eager = i % 3 == 0};
+        t.pipe = i % 3 == 1;
         t.bits = i % 4 == 1 ? jbits_scalar() : i % 4 == 2 ? jbits_128() : i % 4 == 3 ? jbits_avx2() : NULL;
         if (i == 0) {
             t.read_bytes = 1;
@@ -73,11 +75,16 @@ static void check_ways(const char *name, const char *data, size_t n, prng *r, in
         read_text(data, n, &t, &got);
         char what[256];
         (void)snprintf(what, sizeof what, "%s with windows of %zu, reads of %zu%s", name, t.window_bytes, t.read_bytes,
-                       t.eager ? ", eager" : "");
+                       t.eager  ? ", eager"
+                       : t.pipe ? ", two threads"
+                                : "");
         same(what, &want, &got);
     }
-    /* In place, in small windows. */
+    /* In place, in small windows, on one thread and on two. */
     reader_tuning small = {.window_bytes = 64 + 64 * prng_below(r, 8)};
+    read_text(data, n, &small, &got);
+    same(name, &want, &got);
+    small.pipe = true;
     read_text(data, n, &small, &got);
     same(name, &want, &got);
     strbuf_deinit(&want);
