@@ -23,6 +23,16 @@ static marey_status write_frame(session *s, headless *h, renderer *r, const char
     return status;
 }
 
+/* A picture of nothing would be taken for one of an idle run. */
+static marey_status check_rows(const picture *p, const session *s, diag *d)
+{
+    bool has_rows = s->view.layout == LAYOUT_TIMELINE || s->view.layout == LAYOUT_MAREY;
+    if (p->look.rows && has_rows && s->frame.n_rows == 0) {
+        return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET, "No row is named \"%s\".", p->look.rows);
+    }
+    return MAREY_OK;
+}
+
 marey_status picture_write(const picture *p, diag *d)
 {
     headless *h = NULL;
@@ -40,6 +50,7 @@ marey_status picture_write(const picture *p, diag *d)
     marey_status opened = opening_end(&o, &s, d);
     MAREY_TRY(opened != MAREY_OK ? opened : status);
     MAREY_TRY(session_build_complete(s, d));
+    MAREY_TRY(check_rows(p, s, d));
     MAREY_TRY(write_frame(s, h, r, p->out, d));
 fail:
     renderer_destroy(&r);

@@ -8,12 +8,27 @@
 #include "app/graph_actions.h"
 #include "app/steps.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/thread.h"
 
 static const int64_t MOTION_NS = 150000000;
 static const double MIN_ROW_PX = 0.25;
 static const double MAX_ROW_PX = 400;
 enum { AUTO_WIDTH_DP = 1400, AUTO_HEIGHT_DP = 800 };
+
+/* Another time than the one asked for must not be shown in its place. */
+static marey_status check_time(const session *s, const session_look *look, diag *d)
+{
+    int64_t end = s->duration_ns > 0 ? s->duration_ns : 1;
+    bool outside = (look->time_ns[0] != INT64_MIN && look->time_ns[0] >= end) || look->time_ns[1] <= 0;
+    if (outside && store_model(s->file)->n_events > 0) {
+        char text[48];
+        time_format(end, text, sizeof text);
+        return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET,
+                          "The run lasts %s; the time that is asked for lies outside.", text);
+    }
+    return MAREY_OK;
+}
 
 static void apply_look(session *s, const session_look *look)
 {
@@ -59,6 +74,7 @@ marey_status session_open(session **out, const char *path, const session_options
     marey_status status = MAREY_OK;
     MAREY_TRY(store_open(&s->file, path, d));
     s->duration_ns = store_model(s->file)->duration_ns;
+    MAREY_TRY(check_time(s, &options->look, d));
     s->reduced_motion = options->reduced_motion;
     s->panels_mode = options->look.panels;
     s->wake = options->wake;

@@ -62,7 +62,7 @@ static row_text text_of(const scene *s, const scene_row *row)
     return t;
 }
 
-/* Room for the name and for what tells it from another lane of the same thread: without the word before its number, if
+/* Room for the name, and for what tells it from another lane of the same thread: without the word before its number, if
  * need be. A lane of no thread has nothing else to its name. */
 static void shorten(scene *s, row_text *t, double size, float room)
 {
@@ -72,9 +72,13 @@ static void shorten(scene *s, row_text *t, double size, float room)
         t->name = "no thread";
         return;
     }
+    if (!rest) {
+        return;
+    }
     float detail = px(s, 10) + width_of(s, FACE_SANS, 11, t->detail);
-    bool fits = width_of(s, t->face, size, t->name) + detail <= room;
-    if (rest && !fits && width_of(s, t->face, size, rest) + detail <= room) {
+    float name = width_of(s, t->face, size, t->name);
+    bool helps = name + detail > room && width_of(s, t->face, size, rest) + detail <= room;
+    if (helps || name > room) {
         t->name = rest;
     }
 }
@@ -144,7 +148,8 @@ static void draw_hovered_row(scene *s, const scene_row *row, float y)
 /* The row under the pointer, beside the names or in the plot. */
 static size_t row_under_pointer(const scene *s)
 {
-    bool over = inside(s->m.labels, s->in.cursor_x, s->in.cursor_y) || inside(s->m.plot, s->in.cursor_x, s->in.cursor_y);
+    bool over =
+        inside(s->m.labels, s->in.cursor_x, s->in.cursor_y) || inside(s->m.plot, s->in.cursor_x, s->in.cursor_y);
     return over && !s->v.show_help ? row_at(s, s->in.cursor_y - (double)s->m.labels.y + s->scroll) : SIZE_MAX;
 }
 

@@ -174,7 +174,8 @@ static bool has_device(const scene *s, uint32_t r)
     return false;
 }
 
-/* One word of the pattern: "all", "rank:5", "stage:2", "lane:17", or a glob on labels. */
+/* One word of the pattern: "all", "rank:5", "stage:2", "lane:17", or a glob on labels; "rank 5/stream*": on a lane's
+ * below that of its rank. */
 static bool word_matches(const scene *s, const char *word, size_t n, uint32_t rank, uint32_t lane, const char *label)
 {
     static const char *const prefixes[] = {"rank:", "stage:", "lane:"};
@@ -191,6 +192,11 @@ static bool word_matches(const scene *s, const char *word, size_t n, uint32_t ra
             k == 0 ? (lane == NO_ID ? rank_at(s, rank)->rank : -1)
                    : (k == 1 ? (lane == NO_ID ? rank_at(s, rank)->stage : -1) : (lane == NO_ID ? -1 : (int64_t)lane));
         return number == is;
+    }
+    const char *slash = lane == NO_ID ? NULL : memchr(word, '/', n);
+    size_t before = slash ? (size_t)(slash - word) : 0;
+    if (slash && glob_match(word, before, rank_at(s, rank)->label) && glob_match(slash + 1, n - before - 1, label)) {
+        return true;
     }
     return glob_match(word, n, label);
 }

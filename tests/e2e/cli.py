@@ -154,6 +154,8 @@ def check_render(run_h5, folder):
     answer('render', run_h5, '-o', again)
     with open(again, 'rb') as f:
         check(f.read() == pictures[''], 'the same picture again, byte for byte')
+    refused(2, 'lies outside', 'render', run_h5, '-o', again, '--time', '5h..6h')
+    refused(2, 'nobody', 'render', run_h5, '-o', again, '--rows', 'nobody')
     refused(1, 'nodir', 'render', run_h5, '-o', os.path.join(folder, 'nodir', 'x.png'))
     refused(1, 'no OpenGL without a window', 'render', run_h5, '-o', again, env={'__EGL_VENDOR_LIBRARY_DIRS': '/nonexistent'})
     bench = json_answer('bench', run_h5, '--json', '--frames', 10, '--size', '640x400')

@@ -129,8 +129,11 @@ static void patterns_keep_what_matches(void **state)
         const char *pattern;
         size_t ranks, lanes;
     } cases[] = {
-        {"rank 1?", 6, 0},           {"rank 3", 1, 0}, {"rank:3, rank:4", 2, 0}, {"stage:1", 4, 0}, {"*main*", 16, 16},
-        {"RANK 1*,*stream*", 16, 9}, {"all", 16, 0},   {"nothing", 0, 0},        {"Stage 2", 4, 0}, {"lane:0", 1, 1},
+        {"rank 1?", 6, 0},    {"rank 3", 1, 0},   {"rank:3, rank:4", 2, 0},
+        {"stage:1", 4, 0},    {"*main*", 16, 16}, {"RANK 1*,*stream*", 16, 9},
+        {"all", 16, 0},       {"nothing", 0, 0},  {"Stage 2", 4, 0},
+        {"lane:0", 1, 1},     {"rank 3/*", 1, 2}, {"rank 1?/stream*", 6, 6},
+        {"stream 7/*", 0, 0},
     };
     small_run r;
     stage g;
