@@ -213,7 +213,7 @@ static uint32_t new_template(args_encoder *e, uint32_t id)
     return e->local[id] = (uint32_t)e->n_templates;
 }
 
-void args_encoder_add(args_encoder *e, const char *records, const uint64_t *at, const uint32_t *len, size_t n)
+void args_encoder_add(args_encoder *e, const char *records, const uint32_t *at, const uint32_t *len, size_t n)
 {
     VEC_RESERVE(e->refs.p, e->refs.cap, e->refs.n + n * MOST_REF);
     uint8_t *refs = e->refs.p + e->refs.n;

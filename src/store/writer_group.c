@@ -12,9 +12,8 @@
 typedef struct pending {
     pyramid_event e;
     uint32_t name, instance;
-    uint64_t args_at;
+    uint32_t args_at, args_len; /* what is in front of a block's last event is at most ARGS_BLOCK_LIMIT */
     uint64_t tag;
-    uint32_t args_len;
     uint8_t flags;
 } pending;
 
@@ -93,7 +92,7 @@ typedef struct block_job {
     uint8_t flags[BLOCK_EVENTS];
     uint32_t instance[BLOCK_EVENTS];
     text_room args;    /* bytes NULL: none */
-    uint64_t *args_at; /* in block order */
+    uint32_t *args_at; /* in block order */
     uint32_t *args_len;
 } block_job;
 
@@ -354,11 +353,10 @@ static int compare_present(const void *a, const void *b)
 /* The block's tracks by id, with where their events go. @return how many */
 static uint32_t place_tracks(store_group *g)
 {
-    uint64_t *order = mem_alloc((g->n ? g->n : 1) * sizeof *order);
+    uint64_t *order = mem_alloc((g->n_tracks ? g->n_tracks : 1) * sizeof *order);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < g->n; i++) {
-        uint32_t row = g->events[i].e.track_row;
-        if (g->tracks[row].n++ == 0) {
+    for (uint32_t row = 0; row < g->n_tracks; row++) {
+        if (g->tracks[row].n > 0) {
             order[n++] = (uint64_t)g->tracks[row].track << 32 | row;
         }
     }
@@ -405,30 +403,33 @@ static void note_long(store_writer *w, uint64_t row, int64_t dur_ns)
 /* Events into columns, sorted by (track, start). */
 static void fill_columns(store_group *g, block_job *j)
 {
-    for (uint32_t i = 0; i < g->n; i++) {
-        const pending *p = &g->events[i];
-        const pyramid_event *e = &p->e;
-        group_track *t = &g->tracks[e->track_row];
+    const pending *events = g->events;
+    const uint64_t first_row = (uint64_t)j->block * BLOCK_EVENTS;
+    const bool tells = g->w->options.on_row != NULL;
+    group_track *tracks = g->tracks;
+    uint32_t *args_at = j->args_at;
+    uint32_t *args_len = j->args_len;
+    for (uint32_t i = 0, n = g->n; i < n; i++) {
+        const pending *p = &events[i];
+        group_track *t = &tracks[p->e.track_row];
         uint32_t at = t->at++;
-        uint64_t row = (uint64_t)j->block * BLOCK_EVENTS + at;
-        bool is_long = e->dur_ns >= UINT32_MAX;
-        j->start_ns[at] = e->start_ns;
-        j->dur_ns[at] = is_long ? UINT32_MAX : (uint32_t)e->dur_ns;
+        t->newest = i;
+        j->start_ns[at] = p->e.start_ns;
+        j->dur_ns[at] = p->e.dur_ns >= UINT32_MAX ? UINT32_MAX : (uint32_t)p->e.dur_ns;
         j->name[at] = p->name;
-        j->klass[at] = e->klass;
+        j->klass[at] = p->e.klass;
         j->flags[at] = p->flags;
         j->instance[at] = p->instance;
-        if (j->args.bytes) {
-            j->args_at[at] = p->args_at;
-            j->args_len[at] = p->args_len;
+        if (args_at) {
+            args_at[at] = p->args_at;
+            args_len[at] = p->args_len;
         }
-        if (is_long) {
-            note_long(g->w, row, e->dur_ns);
+        if (p->e.dur_ns >= UINT32_MAX) {
+            note_long(g->w, first_row + at, p->e.dur_ns);
         }
-        if (p->tag != 0 && g->w->options.on_row) {
-            g->w->options.on_row(g->w->options.on_row_ctx, p->tag, row);
+        if (p->tag != 0 && tells) {
+            g->w->options.on_row(g->w->options.on_row_ctx, p->tag, first_row + at);
         }
-        t->newest = i;
     }
 }
 
@@ -624,9 +625,10 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
     p->instance = e->instance;
     p->tag = e->tag;
     p->flags = e->flags;
-    p->args_at = g->n_args;
+    p->args_at = (uint32_t)g->n_args;
     p->args_len = (uint32_t)put_args(g, e);
     g->n_args += p->args_len;
+    t->n++;
     t->pending_end_ns = e->start_ns + e->dur_ns;
     g->last_start_ns = e->start_ns;
     g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
