@@ -51,15 +51,13 @@ static void close_rows(lod_block *b, unsigned level)
     }
 }
 
-/* No cell of the base or below reaches over the begin of a segment. */
+/* A cell of the base that is still open belongs to the time before, since none reaches over the begin of a segment; it
+ * is closed like any other that has become old. */
 void lod_block_begin(lod_block *b, unsigned base, int64_t end_ns)
 {
     b->base = base;
     b->shift = b->axis->shift + LOD_FACTOR_BITS * base;
     b->end_ns = end_ns;
-    for (unsigned level = 0; level <= base; level++) {
-        close_rows(b, level);
-    }
     for (unsigned level = base; level < b->axis->n_levels && !b->levels[level].cells; level++) {
         make_cells(b, level);
     }

@@ -496,6 +496,35 @@ static void test_stretches(void **state)
     free(w.events);
 }
 
+/* So many events make a tile worth storing, and one less do not. */
+static void test_threshold(void **state)
+{
+    enum { ENOUGH = TILE_CELLS / 4, BIN = 1 << 20, COLUMN = BIN * 256 };
+    (void)state;
+    world w = {.duration = 5 * (int64_t)COLUMN};
+    pyramid *p = NULL;
+    pyramid_params params = {
+        .group = 7, .duration_ns = w.duration, .bin0_ns = {BIN, BIN, BIN / 8}, .emit = take, .ctx = &w};
+    assert_int_equal(pyramid_create(&p, &params), MAREY_OK);
+    const unsigned n[3] = {ENOUGH, ENOUGH - 1, ENOUGH};
+    for (unsigned col = 0; col < 3; col++) {
+        for (unsigned i = 0; i < n[col]; i++) {
+            pyramid_event e = {(int64_t)col * COLUMN + (int64_t)i * 1000, 1, i % 3, -1, CLASS_COPY, 0};
+            assert_int_equal(pyramid_add(p, &e, 1, sizeof e), MAREY_OK);
+        }
+    }
+    assert_int_equal(pyramid_finish(p, w.n_levels), MAREY_OK);
+    pyramid_destroy(&p);
+    for (unsigned col = 0; col < 3; col++) {
+        const stored *t = find(&w, &(tile_key){R_TRACK, 0, 7, 0, col});
+        assert_true(t && (t->cells != NULL) == (n[col] == ENOUGH) && t->n_events == n[col]);
+    }
+    for (size_t i = 0; i < w.n_tiles; i++) {
+        free(w.tiles[i].cells);
+    }
+    free(w.tiles);
+}
+
 /* Where the whole group has very many events, tiles with few of them are stored as well. */
 static void test_dense_group(void **state)
 {
@@ -577,7 +606,7 @@ int main(void)
         cmocka_unit_test(test_dense),       cmocka_unit_test(test_fine_bins),     cmocka_unit_test(test_coarse_bins),
         cmocka_unit_test(test_long_events), cmocka_unit_test(test_left_out),      cmocka_unit_test(test_beyond_the_end),
         cmocka_unit_test(test_decades),     cmocka_unit_test(test_without_ranks), cmocka_unit_test(test_stretches),
-        cmocka_unit_test(test_dense_group),
+        cmocka_unit_test(test_threshold),   cmocka_unit_test(test_dense_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
