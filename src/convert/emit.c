@@ -7,7 +7,7 @@
 
 /* From the annotated runs into the store: one stream in order of time for each 64 ranks and kind of group. */
 
-enum { MAX_GROUP_THREADS = 4, CHECK_EVERY = 8192 };
+enum { MAX_GROUP_THREADS = 4, CHECK_EVERY = 8192, BATCH = 64 };
 #define LAST_TIME_NS (INT64_C(1) << 62)
 
 typedef struct emission emission;
@@ -18,6 +18,8 @@ typedef struct group_job {
     group_kind kind;
     uint32_t first_rank, n_ranks;
     uint32_t n_rows; /* tracks met so far */
+    uint32_t n_batch;
+    store_event *batch; /* BATCH, on their way into `out` */
     store_group *out;
     diag diag;
     marey_status status;
@@ -50,6 +52,13 @@ static bool is_in_group(const group_job *j, const source *s)
     return false;
 }
 
+static marey_status put_batch(group_job *j)
+{
+    uint32_t n = j->n_batch;
+    j->n_batch = 0;
+    return store_group_put_all(j->out, j->batch, n, &j->diag);
+}
+
 static marey_status put_row(group_job *j, run_cursor *cursor)
 {
     source *s = &j->e->c->sources[cursor->source];
@@ -68,25 +77,28 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
         t->row = j->n_rows++;
         j->e->c->model.tracks[t->global].row = t->row;
     }
-    store_event out = {.start_ns = model_since(j->e->c, run_cursor_key(cursor)),
-                       .dur_ns = row->dur_ns,
-                       .track = t->global,
-                       .name = s->names[row->name].global,
-                       .instance = row->instance,
-                       .klass = row->klass,
-                       .flags = row->flags,
-                       .rank_row = t->rank_row,
-                       .args_len = row->args_len,
-                       .args_taken = true,
-                       .tag = row->link};
+    store_event *out = &j->batch[j->n_batch++];
+    *out = (store_event){.start_ns = model_since(j->e->c, run_cursor_key(cursor)),
+                         .dur_ns = row->dur_ns,
+                         .track = t->global,
+                         .track_row = t->row,
+                         .name = s->names[row->name].global,
+                         .instance = row->instance,
+                         .klass = row->klass,
+                         .flags = row->flags,
+                         .rank_row = t->rank_row,
+                         .args_len = row->args_len,
+                         .args_taken = true,
+                         .tag = row->link};
     if (s->is_moved) { /* both ends by the same map, so that what nested or followed still does */
-        out.dur_ns = model_time(s, row->start_ns + row->dur_ns) - out.start_ns;
+        out->dur_ns = model_time(s, row->start_ns + row->dur_ns) - out->start_ns;
     }
-    if (out.dur_ns > LAST_TIME_NS - out.start_ns) {
-        out.dur_ns = LAST_TIME_NS - out.start_ns;
+    if (out->dur_ns > LAST_TIME_NS - out->start_ns) {
+        out->dur_ns = LAST_TIME_NS - out->start_ns;
     }
-    marey_status status = run_cursor_args(cursor, &out.args, &j->diag);
-    return status == MAREY_OK ? store_group_put(j->out, &out, t->row, &j->diag) : status;
+    marey_status status = run_cursor_args(cursor, &out->args, &j->diag);
+    bool is_full = j->n_batch == BATCH || !run_cursor_is_kept(cursor);
+    return status == MAREY_OK && is_full ? put_batch(j) : status;
 }
 
 static int64_t clock_of(const void *ctx, int64_t t_ns)
@@ -97,6 +109,8 @@ static int64_t clock_of(const void *ctx, int64_t t_ns)
 static marey_status merge_rows(group_job *j)
 {
     conversion *c = j->e->c;
+    store_event batch[BATCH];
+    j->batch = batch;
     run_merge m;
     run_merge_init(&m, false);
     for (uint32_t i = 0; i < c->n_sources; i++) {
@@ -120,6 +134,8 @@ static marey_status merge_rows(group_job *j)
         }
     }
     run_merge_deinit(&m);
+    status = status == MAREY_OK ? put_batch(j) : status;
+    j->batch = NULL;
     return status;
 }
 

@@ -102,7 +102,7 @@ static void keep(run_set *s, run_row **rows, const run_piece *in, const char *ar
         memcpy(p.rows, *rows, p.n * sizeof *p.rows);
     }
     if (n_args > 0) {
-        p.args = mem_alloc(n_args);
+        p.args = mem_alloc(n_args + ARG_RECORD_PAD_BYTES);
         memcpy(p.args, args, n_args);
     }
     VEC_PUSH(s->open, s->n_open, s->cap_open, p);

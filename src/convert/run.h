@@ -94,6 +94,7 @@ typedef struct run_cursor {
     int64_t key_ns;          /* its start on the common clock */
     const uint32_t *at;      /* its place */
     const uint32_t *end;     /* behind the last that is in memory */
+    const run_piece *piece;  /* that the row is in */
     const run_piece *pieces; /* that the places mean */
     int64_t shift_ns;        /* where there is no clock: added to starts */
     run_clock clock;
@@ -144,7 +145,9 @@ marey_status run_merge_turn(run_merge *m, diag *d);
 /* Makes the row at the cursor's place its current one. */
 static inline void run_cursor_look(run_cursor *c)
 {
-    c->row = c->pieces[*c->at / RUN_ROWS].rows + *c->at % RUN_ROWS;
+    const run_piece *p = &c->pieces[*c->at / RUN_ROWS];
+    c->piece = p;
+    c->row = p->rows + *c->at % RUN_ROWS;
 }
 /** The current row's start on the common clock. */
 static inline int64_t run_cursor_key(const run_cursor *c)
@@ -171,24 +174,30 @@ static inline marey_status run_merge_next(run_merge *m, diag *d)
     c->key_ns = run_cursor_key(c);
     return c->key_ns < m->rival_ns ? MAREY_OK : run_merge_turn(m, d);
 }
+/** Is the row in memory, where it and its arguments stay until the merge ends? */
+static inline bool run_cursor_is_kept(const run_cursor *c)
+{
+    return c->piece != &c->window;
+}
 /** Order number of the cursor's row in its source. */
 static inline uint64_t run_cursor_order(const run_cursor *c)
 {
-    return c->pieces[*c->at / RUN_ROWS].base + (c->pieces == &c->window ? c->row->order : *c->at % RUN_ROWS);
+    return c->piece->base + (run_cursor_is_kept(c) ? *c->at % RUN_ROWS : c->row->order);
 }
 /* The same where the row lies in the scratch file. */
 marey_status run_cursor_read_args(run_cursor *c, const char **args, diag *d);
-/** The row's arguments; valid until the next call on this merge. */
+/** The row's arguments, ARG_RECORD_PAD_BYTES readable bytes behind them; valid until the next call on this
+ * merge, and longer where the row is kept. */
 static inline marey_status run_cursor_args(run_cursor *c, const char **args, diag *d)
 {
     if (c->row->args_len == 0) {
         *args = NULL;
         return MAREY_OK;
     }
-    if (c->pieces == &c->window) {
+    if (!run_cursor_is_kept(c)) {
         return run_cursor_read_args(c, args, d);
     }
-    *args = c->pieces[*c->at / RUN_ROWS].args + c->row->args_at;
+    *args = c->piece->args + c->row->args_at;
     return MAREY_OK;
 }
 

@@ -226,7 +226,7 @@ marey_status run_cursor_read_args(run_cursor *c, const char **args, diag *d)
         want = want < g->args_bytes - at ? want : (size_t)(g->args_bytes - at);
         if (want > c->args_cap) {
             free(c->args);
-            c->args = mem_alloc(want);
+            c->args = mem_alloc(want + ARG_RECORD_PAD_BYTES);
             c->args_cap = want;
         }
         c->args_first = at;

@@ -39,18 +39,20 @@ typedef enum group_kind { GROUP_EVENTS, GROUP_STEPS, GROUP_PHASES } group_kind;
 /* ------------------------------------------------------------------ writing */
 
 typedef struct store_event {
-    int64_t start_ns;  /* >= 0, since the run's start */
-    int64_t dur_ns;    /* >= 0 */
-    uint32_t track;    /* into model.tracks (the owner has put it there before) */
-    uint32_t name;     /* into model.names */
-    uint32_t instance; /* occurrence of this name on this rank within its step: the k of Marey's "same instance" */
-    uint8_t klass;     /* trace_class */
-    uint8_t flags;     /* EVENT_* */
-    int16_t rank_row;  /* 0..63: counts for this rank of the group; -1: does not */
-    const char *args;  /* raw JSON object text or NULL; copied */
+    int64_t start_ns;   /* >= 0, since the run's start */
+    int64_t dur_ns;     /* >= 0 */
+    uint32_t track;     /* into model.tracks (the owner has put it there before) */
+    uint32_t track_row; /* the group's dense track number in order of first use (= trace_track.row) */
+    uint32_t name;      /* into model.names */
+    uint32_t instance;  /* occurrence of this name on this rank within its step: the k of Marey's "same instance" */
+    uint8_t klass;      /* trace_class */
+    uint8_t flags;      /* EVENT_* */
+    int16_t rank_row;   /* 0..63: counts for this rank of the group; -1: does not */
+    const char *args;   /* raw JSON object text or NULL; copied */
     uint32_t args_len;
-    bool args_taken; /* it is a record of the writer's shapes instead (trace/arg_shapes.h) */
-    uint64_t tag; /* not 0: on_row is told the event's row */
+    bool args_taken; /* it is a record of the writer's shapes instead (trace/arg_shapes.h), ARG_RECORD_PAD_BYTES
+                        readable bytes behind it */
+    uint64_t tag;    /* not 0: on_row is told the event's row */
 } store_event;
 
 typedef struct store_writer store_writer;
@@ -65,8 +67,8 @@ typedef struct store_options {
 } store_options;
 
 /** Nothing appears at `path` before store_writer_finish(), and nothing is left of a writer whose process is killed (as
- * far as the file system allows: file_aside in base/file.h). Errors: IO (not writable, or a file at `path` that marey did not write and no `force`), with the reason. Thread: groups may run on
- * several threads. */
+ * far as the file system allows: file_aside in base/file.h). Errors: IO (not writable, or a file at `path` that marey
+ * did not write and no `force`), with the reason. Thread: groups may run on several threads. */
 marey_status store_writer_create(store_writer **out, const char *path, const store_options *options, diag *d);
 /** The file's dictionary of arguments: who takes texts apart before gives records. Lives as long as the writer. */
 arg_shapes *store_writer_shapes(store_writer *w);
@@ -83,9 +85,15 @@ typedef struct store_group_params {
 
 /** Begin a group; several may be open at once, each used by one thread. Group ids are dense in order of begin. */
 marey_status store_group_begin(store_writer *w, store_group **out, const store_group_params *params, diag *d);
-/** Events in ascending start order; on one track they must not overlap. `track_row` is the group's dense track number
- * in order of first use (= trace_track.row). */
-marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d);
+/** Events in ascending start order; on one track they must not overlap. Nothing behind one that is refused is taken.
+ * Errors: ARG, and what the file system says. */
+marey_status store_group_put_all(store_group *g, const store_event *events, size_t n, diag *d);
+static inline marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+{
+    store_event one = *e;
+    one.track_row = track_row;
+    return store_group_put_all(g, &one, 1, d);
+}
 marey_status store_group_end(store_group **g, diag *d);
 
 /* Side tables, written whole or in pieces (append). Rows ascending within each call. */

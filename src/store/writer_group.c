@@ -503,10 +503,10 @@ static marey_status refuse(const store_group *g, const store_event *e, diag *d, 
                       (long long)e->start_ns, e->track, why);
 }
 
-static const char *what_is_wrong(const store_group *g, const store_event *e, uint32_t track_row)
+static const char *what_is_wrong(const store_group *g, const store_event *e)
 {
     enum { MAX_TRACK_ROWS = 1 << 24 };
-    if (track_row >= MAX_TRACK_ROWS) {
+    if (e->track_row >= MAX_TRACK_ROWS) {
         return "its row is out of range";
     }
     if (e->start_ns < 0 || e->dur_ns < 0 || e->dur_ns > INT64_MAX - e->start_ns) {
@@ -566,17 +566,17 @@ static inline size_t put_args(store_group *g, const store_event *e)
     if (!e->args_taken) {
         return put_text(g, e);
     }
-    memcpy(args_room(g, e->args_len), e->args, e->args_len);
+    arg_record_copy(args_room(g, e->args_len), e->args, e->args_len);
     return e->args_len;
 }
 
 /* An event like those before: on a track that is known, in order, within all bounds. */
-static inline bool is_usual(const store_group *g, const store_event *e, uint32_t track_row)
+static inline bool is_usual(const store_group *g, const store_event *e)
 {
-    if (track_row >= g->n_tracks) {
+    if (e->track_row >= g->n_tracks) {
         return false;
     }
-    const group_track *t = &g->tracks[track_row];
+    const group_track *t = &g->tracks[e->track_row];
     int64_t end_ns = (int64_t)((uint64_t)e->start_ns + (uint64_t)e->dur_ns);
     return (e->start_ns | e->dur_ns | end_ns) >= 0 && e->start_ns >= g->last_start_ns &&
            e->start_ns >= t->pending_end_ns && e->track == t->track && e->track != NO_ID && e->klass < CLASS_COUNT &&
@@ -584,13 +584,13 @@ static inline bool is_usual(const store_group *g, const store_event *e, uint32_t
 }
 
 /* An event that is not: the first one of its track, or a mistake. */
-RARE static marey_status admit(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+RARE static marey_status admit(store_group *g, const store_event *e, diag *d)
 {
-    const char *wrong = what_is_wrong(g, e, track_row);
+    const char *wrong = what_is_wrong(g, e);
     if (wrong) {
         return refuse(g, e, d, wrong);
     }
-    group_track *t = track_at(g, track_row);
+    group_track *t = track_at(g, e->track_row);
     if (t->track == NO_ID) {
         t->track = e->track;
     }
@@ -601,23 +601,13 @@ RARE static marey_status admit(store_group *g, const store_event *e, uint32_t tr
     return MAREY_OK;
 }
 
-marey_status store_group_put(store_group *g, const store_event *e, uint32_t track_row, diag *d)
+static inline void put_one(store_group *g, const store_event *e)
 {
-    if (!is_usual(g, e, track_row)) {
-        marey_status admitted = admit(g, e, track_row, d);
-        if (admitted != MAREY_OK) {
-            return admitted;
-        }
-    }
-    group_track *t = &g->tracks[track_row];
-    marey_status status = MAREY_OK;
-    if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
-        status = flush(g, e->start_ns);
-    }
+    group_track *t = &g->tracks[e->track_row];
     pending *p = &g->events[g->n++];
     p->e.start_ns = e->start_ns;
     p->e.dur_ns = e->dur_ns;
-    p->e.track_row = track_row;
+    p->e.track_row = e->track_row;
     p->e.rank = g->params.kind == GROUP_EVENTS ? e->rank_row : -1;
     p->e.klass = e->klass;
     p->e.severity = e->flags & EVENT_SEVERITY;
@@ -632,13 +622,27 @@ marey_status store_group_put(store_group *g, const store_event *e, uint32_t trac
     t->pending_end_ns = e->start_ns + e->dur_ns;
     g->last_start_ns = e->start_ns;
     g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
-    if (status == MAREY_OK && g->n - g->n_fed == LOD_FEED) {
-        status = feed_pyramid(g, false);
+}
+
+marey_status store_group_put_all(store_group *g, const store_event *events, size_t n, diag *d)
+{
+    marey_status status = MAREY_OK;
+    for (const store_event *e = events; e < events + n && status == MAREY_OK; e++) {
+        if (!is_usual(g, e)) {
+            marey_status admitted = admit(g, e, d);
+            if (admitted != MAREY_OK) {
+                return admitted;
+            }
+        }
+        if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
+            status = flush(g, e->start_ns);
+        }
+        put_one(g, e);
+        if (status == MAREY_OK && g->n - g->n_fed == LOD_FEED) {
+            status = feed_pyramid(g, false);
+        }
     }
-    if (status != MAREY_OK) {
-        return writer_report(g->w, status, d);
-    }
-    return MAREY_OK;
+    return status == MAREY_OK ? status : writer_report(g->w, status, d);
 }
 
 /* ------------------------------------------------------------------ end */
