@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_VARINT = 10, MOST_REF = 3, WORDS_PAD = 8 };
+enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, WORDS_PAD = 8 };
 _Static_assert(ARG_SHAPES_MAX + 1 < 1 << 7 * MOST_REF, "a template's number and what stands beside them");
 
 /* A shape that the block uses. */
@@ -216,6 +216,8 @@ static uint32_t new_template(args_encoder *e, uint32_t id)
 void args_encoder_add(args_encoder *e, const char *records, const uint32_t *at, const uint32_t *len, size_t n)
 {
     VEC_RESERVE(e->refs.p, e->refs.cap, e->refs.n + n * MOST_REF);
+    VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n * USUAL_MASK);
+    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * USUAL_NUMBERS);
     uint8_t *refs = e->refs.p + e->refs.n;
     for (size_t i = 0; i < n; i++) {
         const char *record = records + at[i];
@@ -245,9 +247,12 @@ void args_encoder_end(args_encoder *e, strbuf *out)
         add_varint(&head, e->templates[i].id);
     }
     const bytes *parts[4] = {&e->refs, &e->masks, &e->numbers, &e->literals};
+    size_t n = 0;
     for (unsigned i = 0; i < 4; i++) {
         add_varint(&head, parts[i]->n);
+        n += parts[i]->n;
     }
+    VEC_RESERVE(out->s, out->cap, out->n + head.n + n + 1);
     strbuf_add(out, (const char *)head.p, head.n);
     for (unsigned i = 0; i < 4; i++) {
         if (parts[i]->n > 0) {

@@ -466,19 +466,21 @@ static marey_status put_blocks(store_writer *w)
 /* Texts one after the other, and where each begins. */
 static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start, const intern *t, size_t with_zero)
 {
-    strbuf all = {0};
     uint64_t *starts = mem_alloc((t->n + 1) * sizeof *starts);
+    starts[0] = 0;
     for (size_t i = 0; i < t->n; i++) {
-        starts[i] = all.n;
-        strbuf_add(&all, t->text[i], t->len[i] + with_zero);
+        starts[i + 1] = starts[i] + t->len[i] + with_zero;
     }
-    starts[t->n] = all.n;
-    marey_status status = out_append(w, bytes, strbuf_str(&all), all.n);
+    char *all = mem_alloc(starts[t->n] + 1);
+    for (size_t i = 0; i < t->n; i++) {
+        memcpy(all + starts[i], t->text[i], t->len[i] + with_zero);
+    }
+    marey_status status = out_append(w, bytes, all, starts[t->n]);
     if (status == MAREY_OK) {
         status = out_append(w, start, starts, t->n + 1);
     }
     free(starts);
-    strbuf_deinit(&all);
+    free(all);
     return status;
 }
 

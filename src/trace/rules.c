@@ -246,12 +246,39 @@ static marey_status complain(const rules_parser *p, const char *what, const char
                       word ? " \"" : "", word ? word : "", word ? "\"" : "");
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static char *skip_blanks(char *s)
+{
+    while (is_blank(*s)) {
+        s++;
+    }
+    return s;
+}
+
+static char *word_end(char *s, bool quoted)
+{
+    while (*s && (quoted ? *s != '"' : !is_blank(*s))) {
+        s++;
+    }
+    return s;
+}
+
+/* Most texts differ in their first byte. */
+static bool is_same(const char *a, const char *b)
+{
+    return *a == *b && strcmp(a, b) == 0;
+}
+
 /* Cuts a line (NUL-terminated, changed in place) into words; "..." keeps blanks. */
 static marey_status split(rules_parser *p, char *s)
 {
     p->n_words = 0;
     for (;;) {
-        s += strspn(s, " \t\r");
+        s = skip_blanks(s);
         if (!*s || *s == '#') {
             return MAREY_OK;
         }
@@ -260,7 +287,7 @@ static marey_status split(rules_parser *p, char *s)
         }
         bool quoted = *s == '"';
         char *begin = s + quoted;
-        char *end = begin + strcspn(begin, quoted ? "\"" : " \t\r");
+        char *end = word_end(begin, quoted);
         if (quoted && !*end) {
             return complain(p, "a quote is not closed", NULL);
         }
@@ -273,7 +300,7 @@ static marey_status split(rules_parser *p, char *s)
 static uint32_t find_category(const trace_rules *r, const char *name)
 {
     for (uint32_t i = 0; i < r->n_categories; i++) {
-        if (strcmp(r->categories[i].name, name) == 0) {
+        if (is_same(r->categories[i].name, name)) {
             return i;
         }
     }
@@ -288,10 +315,10 @@ static marey_status read_category(rules_parser *p)
     }
     unsigned klass = 0;
     unsigned kind = 0;
-    while (klass < CLASS_COUNT && strcmp(trace_class_name((trace_class)klass), p->words[2]) != 0) {
+    while (klass < CLASS_COUNT && !is_same(trace_class_name((trace_class)klass), p->words[2])) {
         klass++;
     }
-    while (kind < KIND_STEP && strcmp(trace_kind_name((trace_kind)kind), p->words[3]) != 0) {
+    while (kind < KIND_STEP && !is_same(trace_kind_name((trace_kind)kind), p->words[3])) {
         kind++;
     }
     if (klass == CLASS_COUNT) {
@@ -322,7 +349,7 @@ static marey_status find_scope(rules_parser *p, const char *word, uint8_t *scope
     trace_rules *r = p->r;
     char *text = lower_dup(&r->mem, word);
     size_t i = 0;
-    while (i < r->n_scopes && strcmp(r->scopes[i], text) != 0) {
+    while (i < r->n_scopes && !is_same(r->scopes[i], text)) {
         i++;
     }
     if (i == MAX_SCOPES) {
@@ -410,7 +437,7 @@ static marey_status read_text(trace_rules *r, const char *where, const char *tex
             *end = '\0';
         }
         p->line++;
-        const char *word = line + strspn(line, " \t");
+        const char *word = skip_blanks(line);
         if ((strncmp(word, "category", 8) == 0) == categories) {
             status = read_line(p, line);
         }
