@@ -170,7 +170,7 @@ static bool annotate_plain(annotation *a, const run_cursor *cursor)
     int64_t end_ns = 0;
     if (!(name->traits & NAME_PLAIN) || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) || row->dur_ns == 0 ||
         __builtin_add_overflow(row->start_ns, row->dur_ns, &end_ns) || t->flows.next_ns <= end_ns || lane == NO_ID ||
-        row->start_ns >= rank->steps_until_ns || (a->n_stated > 0 && order_may_match(a, run_cursor_order(cursor)))) {
+        row->start_ns >= rank->steps_until_ns || (a->plain_may_match && order_may_match(a, run_cursor_order(cursor)))) {
         return false;
     }
     row->thread = lane_place(s, lane, row->start_ns, end_ns);

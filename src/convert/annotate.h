@@ -109,6 +109,7 @@ typedef struct annotation {
     uint64_t launch_seed;   /* odd; not to be foreseen by who writes an input */
     uint64_t *order_filter; /* bits: an event of this order number may have collective arguments */
     size_t n_stated;        /* collectives of the input; those made here follow */
+    bool plain_may_match;   /* events of NAME_PLAIN names may have them too */
     derived_rows phases;
     flow_contexts contexts;
     uint64_t n_unmatched_flows, n_dropped_marks, n_dropped_events, n_overflows;

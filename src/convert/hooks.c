@@ -138,18 +138,40 @@ static int compare_events(const void *pa, const void *pb)
     return a->in.event < b->in.event ? -1 : a->in.event > b->in.event;
 }
 
+/* Names of events that have collective arguments are plain no more. @return false where not all rows are in memory */
+static bool mark_names(annotation *a)
+{
+    source *s = a->s;
+    const source_collective *k = s->collectives;
+    const source_collective *end = k + s->n_collectives;
+    for (size_t i = 0; i < s->events.n_segments; i++) {
+        const run_segment *g = &s->events.segments[i];
+        if (!g->places) {
+            return false;
+        }
+        for (const run_piece *p = g->pieces; p < g->pieces + g->n_pieces; p++) {
+            for (; k < end && k->in.event < p->base + p->n; k++) {
+                s->names[p->rows[k->in.event - p->base].name].traits &= (uint8_t)~NAME_PLAIN;
+            }
+        }
+    }
+    return true;
+}
+
 void collectives_prepare(annotation *a)
 {
     source *s = a->s;
-    a->order_filter = mem_calloc(ORDER_FILTER_BITS / 64, sizeof *a->order_filter);
-    if (s->n_collectives > 0) {
-        qsort(s->collectives, s->n_collectives, sizeof *s->collectives, compare_events);
+    if (s->n_collectives == 0) {
+        return;
     }
+    a->order_filter = mem_calloc(ORDER_FILTER_BITS / 64, sizeof *a->order_filter);
+    qsort(s->collectives, s->n_collectives, sizeof *s->collectives, compare_events);
     for (size_t i = 0; i < s->n_collectives; i++) {
         uint64_t bit = s->collectives[i].in.event % ORDER_FILTER_BITS;
         a->order_filter[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
     a->n_stated = s->n_collectives;
+    a->plain_may_match = !mark_names(a);
 }
 
 static source_collective *find_collective(const annotation *a, uint64_t order)

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "trace/rules_builtin.h"
 
-enum { NAME_BYTES = 4096, MAX_SCOPES = 64, MAX_WORDS = 512, RULES_BYTES = 1 << 20 };
+enum { NAME_BYTES = 4096, MAX_SCOPES = 64, MAX_WORDS = 512, PATTERNS_FIRST = 640, RULES_BYTES = 1 << 20 };
 
 /* A set of hashed pairs of letters. Names of kernels have hundreds of letters, which would fill a single word. */
 enum { PAIR_WORDS = 8, PAIRS = PAIR_WORDS * 64 };
@@ -297,6 +297,12 @@ static marey_status split(rules_parser *p, char *s)
     }
 }
 
+/* Most words differ in their first letter. */
+static bool is_same(const char *a, const char *b)
+{
+    return *a == *b && strcmp(a, b) == 0;
+}
+
 static uint32_t find_category(const trace_rules *r, const char *name)
 {
     for (uint32_t i = 0; i < r->n_categories; i++) {
@@ -337,10 +343,10 @@ static marey_status read_category(rules_parser *p)
 
 static char *lower_dup(arena *a, const char *s)
 {
-    char *copy = arena_strndup(a, s, strlen(s));
-    for (char *c = copy; *c; c++) {
-        *c = lower(*c);
-    }
+    size_t n = strlen(s);
+    char *copy = arena_alloc(a, n + 1);
+    (void)lower_copy(copy, s, n);
+    copy[n] = '\0';
     return copy;
 }
 
@@ -371,6 +377,7 @@ static marey_status read_patterns(rules_parser *p, size_t first, pattern proto)
     for (size_t i = first + 1; status == MAREY_OK && i < p->n_words; i++) {
         proto.text = lower_dup(&p->r->mem, p->words[i]);
         proto.need = pairs_of_pattern(proto.text);
+        VEC_RESERVE(p->r->patterns, p->r->cap_patterns, PATTERNS_FIRST);
         VEC_PUSH(p->r->patterns, p->r->n_patterns, p->r->cap_patterns, proto);
     }
     return status;
