@@ -116,7 +116,9 @@ static void draw_base(scene *s, const tick_plan *p)
 /* The column heading gives way to the base of the ticks where both don't fit. */
 static void draw_heading(scene *s, const tick_plan *p)
 {
-    const char *heading = !s->tree.grouped ? "Rank" : s->v.grouping == GROUP_BY_STAGE ? "Stage / rank" : "Host / rank";
+    const char *heading = !s->tree.grouped                  ? ranks_are_processes(s) ? "Process" : "Rank"
+                          : s->v.grouping == GROUP_BY_STAGE ? "Stage / rank"
+                                                            : "Host / rank";
     float need = p->base_ns != 0 ? px(s, 130) : 0;
     rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.heat.w - s->m.pad - need, s->m.axis.h};
     if (r.w >= width_of(s, FACE_SANS, 12, heading)) {

@@ -58,6 +58,15 @@ static void clock_fact(const scene *s, facts *f)
     }
 }
 
+bool ranks_are_processes(const scene *s)
+{
+    bool all = s->model->n_ranks > 0;
+    for (size_t i = 0; i < s->model->n_ranks && all; i++) {
+        all = strncmp(s->model->ranks[i].label, "rank ", 5) != 0;
+    }
+    return all;
+}
+
 static facts run_facts(const scene *s)
 {
     facts f = {0};
@@ -69,7 +78,11 @@ static facts run_facts(const scene *s)
     }
     char count[48];
     size_t n = s->model->n_ranks;
-    add_fact(&f, "%zu rank%s", n, n == 1 ? "" : "s");
+    if (ranks_are_processes(s)) {
+        add_fact(&f, "%zu process%s", n, n == 1 ? "" : "es");
+    } else {
+        add_fact(&f, "%zu rank%s", n, n == 1 ? "" : "s");
+    }
     count_format_short(s->model->n_events, count, sizeof count);
     if (s->tree.grouped && s->v.grouping == GROUP_BY_STAGE) {
         size_t g = s->tree.n_groups;

@@ -600,6 +600,8 @@ void draw_overview(scene *s);
 void overview_deinit(overview_sums *o);
 void draw_labels(scene *s);
 void draw_bar(scene *s);
+/** Does no row of a rank bear a rank's number? Then they are the processes of a plain trace. */
+bool ranks_are_processes(const scene *s);
 void draw_status(scene *s);
 void draw_hover(scene *s);
 void draw_help(scene *s);

@@ -32,6 +32,24 @@ typedef struct row_text {
     rgba colour;
 } row_text;
 
+/* Streams of two devices that one process drives are called alike: the device is the process's number there. */
+static const char *pid_among_namesakes(const trace_model *m, const trace_lane *lane)
+{
+    enum { FEW_LANES = 1024 }; /* looked through for each row on screen */
+    const trace_rank *r = &m->ranks[lane->rank];
+    if (r->n_lanes > FEW_LANES) {
+        return NULL;
+    }
+    const char *pid = lane->thread == NO_ID ? "" : m->threads[lane->thread].pid;
+    bool found = false;
+    for (uint32_t i = r->first_lane; i < r->first_lane + r->n_lanes && !found; i++) {
+        const trace_lane *other = &m->lanes[i];
+        found = other->thread != NO_ID && other->kind == lane->kind && strcmp(other->name, lane->name) == 0 &&
+                strcmp(m->threads[other->thread].pid, pid) != 0;
+    }
+    return found ? pid : NULL;
+}
+
 static row_text text_of(const scene *s, const scene_row *row)
 {
     row_text t = {.name = "", .face = FACE_SANS, .colour = s->t->text};
@@ -47,11 +65,16 @@ static row_text text_of(const scene *s, const scene_row *row)
         t.face = row->indent == 0 && row->is_open ? FACE_SANS_BOLD : FACE_SANS;
         (void)snprintf(t.detail, sizeof t.detail, "%s", m->ranks[row->id].host);
         break;
-    case ROW_LANE:
+    case ROW_LANE: {
         t.name = m->lanes[row->id].name;
         t.colour = s->t->dim;
         (void)snprintf(t.detail, sizeof t.detail, "%s", trace_kind_name(m->lanes[row->id].kind));
+        const char *pid = pid_among_namesakes(m, &m->lanes[row->id]);
+        if (pid) {
+            (void)snprintf(t.detail, sizeof t.detail, "pid %s", pid);
+        }
         break;
+    }
     case ROW_COUNTER:
         t.name = m->counters[row->id].name;
         t.colour = s->t->dim;
@@ -77,7 +100,8 @@ static void shorten(scene *s, row_text *t, double size, float room)
     }
     float detail = px(s, 10) + width_of(s, FACE_SANS, 11, t->detail);
     float name = width_of(s, t->face, size, t->name);
-    bool helps = name + detail > room && width_of(s, t->face, size, rest) + detail <= room;
+    bool tells = strcmp(t->detail, trace_kind_name(KIND_CPU)) != 0; /* most threads are that */
+    bool helps = tells && name + detail > room && width_of(s, t->face, size, rest) + detail <= room;
     if (helps || name > room) {
         t->name = rest;
     }
