@@ -297,12 +297,6 @@ static marey_status split(rules_parser *p, char *s)
     }
 }
 
-/* Most words differ in their first letter. */
-static bool is_same(const char *a, const char *b)
-{
-    return *a == *b && strcmp(a, b) == 0;
-}
-
 static uint32_t find_category(const trace_rules *r, const char *name)
 {
     for (uint32_t i = 0; i < r->n_categories; i++) {
