@@ -256,7 +256,7 @@ static void end_segment(walk *k, jmemo_what what, jkey key, size_t end, size_t n
 static void note_steady(walk *k, jkey key, jspan value)
 {
     jmemo_draft *d = &k->w->memo.draft;
-    if (d->n_fields == JMEMO_PARTS_MAX || value.n > JMEMO_TEXT_MAX) {
+    if (d->n_fields == JMEMO_FIELDS_MAX || value.n > JMEMO_TEXT_MAX) {
         d->usable = false;
         return;
     }
@@ -267,8 +267,6 @@ static void note_steady(walk *k, jkey key, jspan value)
 /* Note a field in the draft. A string under an unknown key is part of the segment. */
 static void note_field(walk *k, jkey key, size_t from, jspan value)
 {
-    static const uint32_t steady =
-        1U << JKEY_PH | 1U << JKEY_CAT | 1U << JKEY_PID | 1U << JKEY_TID | 1U << JKEY_BP | 1U << JKEY_SCOPE;
     static const uint32_t varying = 1U << JKEY_NAME | 1U << JKEY_TS | 1U << JKEY_DUR | 1U << JKEY_ID;
     bool string = value.kind == JKIND_STRING;
     bool simple = string || (value.kind == JKIND_SCALAR && value.n > 0);
@@ -277,7 +275,7 @@ static void note_field(walk *k, jkey key, size_t from, jspan value)
         end_segment(k, JMEMO_ARGS, key, from, end);
     } else if (simple && (varying >> key & 1)) {
         end_segment(k, string ? JMEMO_STRING : JMEMO_SCALAR, key, from, end);
-    } else if (simple && (steady >> key & 1)) {
+    } else if (simple && key < JKEY_STEADY) {
         note_steady(k, key, value);
     } else if (key == JKEY_NONE && simple && !string) {
         end_segment(k, JMEMO_SCALAR, key, from, end);
@@ -418,7 +416,7 @@ jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end)
     w->event.args_seen = 0;
     w->event.like = 0;
     w->event.offset = w->offset + start;
-    w->memo.held = 0;
+    w->event.steady = w->event.field;
     walk k = {.w = w, .v = v, .c = jcursor_at(v->bits, start + 1)};
     begin_draft(&k, start);
     jstep step = walk_fields(&k);

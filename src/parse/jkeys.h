@@ -10,20 +10,20 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Fields of an event; at most 8 bytes each. */
+/* Fields of an event; at most 8 bytes each. Those that events share mostly come first. */
 #define JKEY_LIST(X)                                                                                                   \
     X(PH, "ph")                                                                                                        \
     X(CAT, "cat")                                                                                                      \
-    X(NAME, "name")                                                                                                    \
     X(PID, "pid")                                                                                                      \
     X(TID, "tid")                                                                                                      \
+    X(SCOPE, "scope")                                                                                                  \
+    X(BP, "bp")                                                                                                        \
+    X(NAME, "name")                                                                                                    \
     X(TS, "ts")                                                                                                        \
     X(DUR, "dur")                                                                                                      \
     X(ARGS, "args")                                                                                                    \
     X(ID, "id")                                                                                                        \
     X(ID2, "id2")                                                                                                      \
-    X(SCOPE, "scope")                                                                                                  \
-    X(BP, "bp")                                                                                                        \
     X(BIND_ID, "bind_id")                                                                                              \
     X(FLOW_IN, "flow_in")                                                                                              \
     X(FLOW_OUT, "flow_out")
@@ -46,7 +46,8 @@ typedef enum jkey {
     JKEY_LIST(X)
 #undef X
         JKEY_COUNT,
-    JKEY_NONE = JKEY_COUNT
+    JKEY_NONE = JKEY_COUNT,
+    JKEY_STEADY = JKEY_NAME /* how many come before it */
 } jkey;
 
 typedef enum jarg {

@@ -7,59 +7,50 @@
 
 enum { ARGS_BLOCKS = 64 };
 
-/* The event's steady fields are those of node `s`. They lie in the memo. */
-static inline void hold(jwalk *w, const jmemo_node *s)
-{
-    jmemo *m = &w->memo;
-    unsigned at = (unsigned)(s - m->nodes);
-    bool is_same = m->held && (m->held == at || (s->parent == m->held && s->n_parts == m->nodes[m->held].n_parts));
-    m->held = at;
-    for (unsigned i = 0; i < s->n_parts && !is_same; i++) {
-        const jmemo_part *p = &m->parts[s->parts + i];
-        w->event.field[p->key] = (jspan){m->text + p->at, p->n, p->kind};
-    }
-}
-
-/* Arguments that the reader does not know: bitmaps of a little text are made for them. */
-static const char *walk_args(jwalk *w, const char *p, const char *end, jbits_fn bits)
+/*
+ * Arguments that the reader does not know: bitmaps of a little text are made for them, of so many blocks first.
+ *
+ * @param blocks how many it took
+ */
+static const char *walk_args(jwalk *w, const char *p, const char *end, jbits_fn bits, uint8_t *n_blocks)
 {
     jblock blocks[ARGS_BLOCKS + 1];
     jbits_state state = {0};
     size_t n_made = 0;
-    for (size_t n_blocks = ARGS_BLOCKS / 8; n_blocks <= ARGS_BLOCKS; n_blocks *= 2) {
-        size_t left = (size_t)(end - p);
-        size_t n = n_blocks * 64 < left ? n_blocks * 64 : left;
-        size_t n_now = (n + 63) / 64;
+    size_t n_now = *n_blocks + 1U;
+    size_t most = ((size_t)(end - p) + 63) / 64;
+    most = most < ARGS_BLOCKS ? most : ARGS_BLOCKS;
+    for (jstep step = JSTEP_MORE; step == JSTEP_MORE && n_made < most; n_now = n_made * 2) {
+        n_now = n_now < most ? n_now : most;
         bits((const uint8_t *)p + n_made * 64, n_now - n_made, &state, blocks + n_made);
         n_made = n_now;
         blocks[n_made] = (jblock){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        size_t n = n_made * 64 < (size_t)(end - p) ? n_made * 64 : (size_t)(end - p);
         jview v = {.text = p, .bits = blocks, .n = n};
         size_t stop = 0;
-        jstep step = jevent_args(w, &v, 0, &stop);
-        if (step != JSTEP_MORE || n == left) {
-            return step == JSTEP_DONE ? p + stop : end;
+        step = jevent_args(w, &v, 0, &stop);
+        if (step == JSTEP_DONE) {
+            *n_blocks = (uint8_t)(stop / 64);
+            return p + stop;
         }
     }
     return end;
 }
 
 /* The arguments at `p`, before which node `s` stands. @return their end; `end`: not known */
-static inline const char *take_args(jwalk *w, const jmemo_node *s, const char *p, const char *end, jbits_fn bits)
+static inline const char *take_args(jwalk *w, jmemo_node *s, const char *p, const char *end, jbits_fn bits)
 {
-    jmemo *m = &w->memo;
     if (p >= end || *p != '{') {
         return end;
     }
-    if (m->nodes[m->held].parent != (unsigned)(s - m->nodes)) {
-        hold(w, s);
-    }
     jevent *e = &w->event;
     e->seen = s->seen;
+    e->steady = w->memo.steady[s->steady];
     e->args_seen = 0;
     e->args_skipped = s->skips_args;
     size_t known = w->ops.args ? w->ops.args(w->ctx, e, p, (size_t)(end - p)) : 0;
     if (!known) {
-        return walk_args(w, p, end, bits);
+        return walk_args(w, p, end, bits, &s->args_blocks);
     }
     e->field[JKEY_ARGS] = (jspan){p, (uint32_t)known, JKIND_OBJECT};
     return p + known;
@@ -67,13 +58,10 @@ static inline const char *take_args(jwalk *w, const jmemo_node *s, const char *p
 
 static inline void finish_event(jwalk *w, const jmemo_node *leaf)
 {
-    unsigned at = (unsigned)(leaf - w->memo.nodes);
-    if (w->memo.held != at) {
-        hold(w, leaf);
-    }
-    w->memo.leaf = at;
+    w->memo.leaf = (uint32_t)(leaf - w->memo.nodes);
     w->event.seen = leaf->seen;
     w->event.like = leaf->like;
+    w->event.steady = w->memo.steady[leaf->steady];
 }
 
 #define KNOWN(name) name##_any

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "parse/jkeys.h"
 #include "parse/jscan.h"
 
 enum { MISSES = 2048, PAUSE = 65536 };
@@ -45,16 +44,14 @@ static void forget_all(jmemo *m)
 {
     m->n_nodes = 1;
     m->nodes[0] = (jmemo_node){0};
-    m->n_parts = 0;
+    m->n_sets = 1;
     m->n_text = JMEMO_TEXT_PAD;
     m->leaf = 0;
-    m->held = 0;
 }
 
 static bool has_room(const jmemo *m, const jmemo_draft *d)
 {
-    return m->n_nodes > 0 && m->n_nodes + d->n_steps <= JMEMO_NODES &&
-           m->n_parts + (size_t)d->n_steps * d->n_fields <= JMEMO_PARTS &&
+    return m->n_nodes > 0 && m->n_nodes + d->n_steps <= JMEMO_NODES && m->n_sets + d->n_steps <= JMEMO_STEADY_SETS &&
            m->n_text + (size_t)d->n_steps * JMEMO_TEXT_MAX <= JMEMO_TEXT_PAD + JMEMO_TEXT_BYTES;
 }
 
@@ -87,22 +84,22 @@ static uint32_t keep_text(jmemo *m, const char *text, size_t n)
     return at;
 }
 
-/* The steady fields of the first `n` steps, whose nodes are given; of those with the same key the last. */
-static void keep_parts(jmemo *m, jmemo_node *s, unsigned n, const unsigned *nodes)
+/* The steady fields of a step and those that came before it. */
+static void keep_steady(jmemo *m, jmemo_node *s, unsigned step)
 {
     const jmemo_draft *d = &m->draft;
-    s->parts = (uint16_t)m->n_parts;
-    for (unsigned i = 0; i < d->n_fields && d->fields[i].step < n; i++) {
+    s->steady = m->nodes[s->parent].steady;
+    for (unsigned i = 0; i < d->n_fields; i++) {
         const jmemo_field *f = &d->fields[i];
-        uint32_t at = m->nodes[nodes[f->step]].text + (uint32_t)(f->at - d->steps[f->step].from);
-        unsigned k = 0;
-        while (k < s->n_parts && m->parts[s->parts + k].key != f->key) {
-            k++;
+        if (f->step != step) {
+            continue;
         }
-        m->parts[s->parts + k] = (jmemo_part){f->key, f->kind, f->n, at};
-        s->n_parts = (uint8_t)(k == s->n_parts ? k + 1 : s->n_parts);
+        if (s->steady == m->nodes[s->parent].steady) {
+            memcpy(m->steady[m->n_sets], m->steady[s->steady], sizeof m->steady[0]);
+            s->steady = (uint16_t)m->n_sets++;
+        }
+        m->steady[s->steady][f->key] = (jspan){jmemo_text(m, s) + (f->at - d->steps[step].from), f->n, f->kind};
     }
-    m->n_parts += s->n_parts;
 }
 
 /* Which fields are there before what comes behind the first `n` steps. */
@@ -156,7 +153,7 @@ static unsigned find_child(const jmemo *m, unsigned parent, const jmemo_step *st
     return i;
 }
 
-static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *text, unsigned *nodes)
+static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *text)
 {
     const jmemo_step *from = &m->draft.steps[step];
     jmemo_node *s = &m->nodes[m->n_nodes];
@@ -165,10 +162,7 @@ static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *
     s->text = keep_text(m, text + from->from, s->len);
     s->seen = seen_before(&m->draft, step + 1);
     s->skips_args = from->skips_args;
-    nodes[step] = m->n_nodes;
-    if (s->what == JMEMO_END || s->what == JMEMO_ARGS) {
-        keep_parts(m, s, step + 1, nodes);
-    }
+    keep_steady(m, s, step);
     if (s->what == JMEMO_END && m->likes + 1 < JMEMO_LIKES) {
         s->like = (uint16_t)++m->likes;
     }
@@ -185,13 +179,14 @@ void jmemo_learn(jmemo *m, const char *text, size_t open, bool is_key_known)
     if (!has_room(m, d)) {
         forget_all(m);
     }
-    unsigned nodes[JMEMO_STEPS_MAX];
     unsigned at = 0;
+    unsigned begin = 0;
     for (unsigned i = 0; i < d->n_steps; i++) {
         unsigned child = find_child(m, at, &d->steps[i], text);
-        at = nodes[i] = child ? child : add_child(m, at, i, text, nodes);
+        at = child ? child : add_child(m, at, i, text);
+        begin = i == 0 ? at : begin;
     }
-    jmemo_node *first = &m->nodes[nodes[0]];
+    jmemo_node *first = &m->nodes[begin];
     first->open = (uint8_t)(open - d->steps[0].from);
     first->is_key_known = is_key_known;
     m->leaf = at;

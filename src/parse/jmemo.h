@@ -15,12 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "parse/jkeys.h"
+#include "parse/jspan.h"
+
 enum {
-    JMEMO_TEXT_MAX = 320, /* of one segment */
-    JMEMO_STEPS_MAX = 12, /* segments of one event */
-    JMEMO_PARTS_MAX = 16, /* steady fields of one event */
+    JMEMO_TEXT_MAX = 320,  /* of one segment */
+    JMEMO_STEPS_MAX = 12,  /* segments of one event */
+    JMEMO_FIELDS_MAX = 16, /* steady fields of one event */
     JMEMO_NODES = 1024,
-    JMEMO_PARTS = 2048,
+    JMEMO_STEADY_SETS = 512,
     JMEMO_TEXT_BYTES = 32768,
     JMEMO_TEXT_PAD = 64,  /* readable on either side */
     JMEMO_LEAD_MAX = 128, /* before an event's bracket */
@@ -36,14 +39,6 @@ typedef enum jmemo_what {
     JMEMO_ARGS /* an object */
 } jmemo_what;
 
-/* A steady field of an event. */
-typedef struct jmemo_part {
-    uint8_t key;  /* jkey */
-    uint8_t kind; /* jkind */
-    uint16_t n;
-    uint32_t at; /* in the memo's texts */
-} jmemo_part;
-
 /* No leaf: what comes behind it is not the END, and it has a child. */
 typedef struct jmemo_node {
     uint32_t text; /* where in the texts */
@@ -55,11 +50,11 @@ typedef struct jmemo_node {
     uint32_t seen;                   /* jevent.seen before the value that varies */
     uint16_t like;                   /* of a leaf: jevent.like */
     uint16_t probe;                  /* a byte where this segment differs from others: tried first */
-    uint16_t parts;                  /* of leaves and before args: all steady fields that came before */
-    uint8_t n_parts;
-    uint8_t open;      /* of a first node: where the event's bracket is */
-    bool is_key_known; /* of a first node: so is the first key */
-    bool skips_args;   /* before args: jevent.args_skipped */
+    uint16_t steady;                 /* the set of the steady fields that came before */
+    uint8_t args_blocks;             /* before args: how many blocks of 64 bytes they took last time */
+    uint8_t open;                    /* of a first node: where the event's bracket is */
+    bool is_key_known;               /* of a first node: so is the first key */
+    bool skips_args;                 /* before args: jevent.args_skipped */
 } jmemo_node;
 
 /* A segment of an event that is walked. */
@@ -80,21 +75,21 @@ typedef struct jmemo_draft {
     bool usable;
     uint8_t n_steps, n_fields;
     jmemo_step steps[JMEMO_STEPS_MAX];
-    jmemo_field fields[JMEMO_PARTS_MAX];
+    jmemo_field fields[JMEMO_FIELDS_MAX];
 } jmemo_draft;
 
+/* It must not be moved: the sets point to its texts. */
 typedef struct jmemo {
     uint64_t n_hits; /* since the last look at them */
     uint32_t n_misses;
     uint32_t off;  /* events to go before it is tried again */
     bool baseline; /* as if the processor had no more than all have; for tests */
-    uint32_t n_nodes, n_parts, n_text;
+    uint32_t n_nodes, n_sets, n_text;
     uint32_t likes; /* numbers given */
     uint32_t leaf;  /* of the last event that hit; 0: none */
-    uint32_t held;  /* the node whose steady fields the walker's event holds; 0: none */
     jmemo_draft draft;
-    jmemo_node nodes[JMEMO_NODES]; /* 0: the root */
-    jmemo_part parts[JMEMO_PARTS];
+    jmemo_node nodes[JMEMO_NODES];                /* 0: the root */
+    jspan steady[JMEMO_STEADY_SETS][JKEY_STEADY]; /* jevent.steady; 0: empty */
     char text[JMEMO_TEXT_PAD + JMEMO_TEXT_BYTES + JMEMO_TEXT_PAD];
 } jmemo;
 

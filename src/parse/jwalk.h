@@ -40,13 +40,14 @@ typedef struct jevent {
      * id and args hold: `seen` is the same, and so are the bytes of every other field. Not set yet in ops.args. */
     uint32_t like;
     uint64_t offset;             /* of the event in the stream */
-    jspan field[JKEY_COUNT + 1]; /* the last is for what nobody wants */
+    const jspan *steady;         /* [JKEY_STEADY]: the first fields */
+    jspan field[JKEY_COUNT + 1]; /* the others, from JKEY_STEADY on; the last is for what nobody wants */
     jspan arg[JARG_COUNT];
 } jevent;
 
 static inline jspan jevent_field(const jevent *e, jkey key)
 {
-    return e->seen >> key & 1 ? e->field[key] : (jspan){0};
+    return e->seen >> key & 1 ? (key < JKEY_STEADY ? e->steady : e->field)[key] : (jspan){0};
 }
 static inline jspan jevent_arg(const jevent *e, jarg arg)
 {

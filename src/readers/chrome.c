@@ -531,7 +531,7 @@ bool chrome_is_plain(const jevent *e)
 marey_status chrome_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
-    jspan ph = e->field[JKEY_PH];
+    jspan ph = jevent_field(e, JKEY_PH);
     if (c->taker && !c->pipe && !(e->seen >> JKEY_ARGS & 1)) {
         arg_taker_forget(c->taker);
     }

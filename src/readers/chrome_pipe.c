@@ -202,7 +202,7 @@ static size_t spans_of(const jevent *e, uint32_t sent, jspan *spans, size_t *n_s
     jspan *s = spans;
     size_t n = 0;
     for (uint32_t left = sent; left; left &= left - 1, s++) {
-        *s = e->field[__builtin_ctz(left)];
+        *s = jevent_field(e, (jkey)__builtin_ctz(left));
         n += aligned(s->n);
     }
     for (uint32_t left = e->args_seen; left; left &= left - 1, s++) {
@@ -218,7 +218,7 @@ static bool is_to_keep(const jevent *e)
 {
     size_t n = 0;
     for (uint32_t left = e->seen & ~varying; left; left &= left - 1) {
-        n += e->field[__builtin_ctz(left)].n;
+        n += jevent_field(e, (jkey)__builtin_ctz(left)).n;
     }
     return e->like != 0 && n <= KEPT_TEXT_BYTES;
 }
@@ -314,9 +314,10 @@ static void keep_event(chrome_pipe *p, const jevent *e)
     kept_event *k = *place;
     const uint32_t shared = e->seen & ~varying;
     k->e = *e;
+    k->e.steady = k->e.field;
     strbuf_clear(&k->text);
     for (uint32_t left = shared; left; left &= left - 1) {
-        jspan s = e->field[__builtin_ctz(left)];
+        jspan s = jevent_field(e, (jkey)__builtin_ctz(left));
         strbuf_add(&k->text, s.s, s.n);
     }
     const char *text = strbuf_str(&k->text);
@@ -339,6 +340,7 @@ static marey_status on_event_item(chrome_pipe *p, const event_item *m)
     e->args_skipped = m->args_skipped;
     e->like = m->like;
     e->offset = m->offset;
+    e->steady = e->field;
     e->field[JKEY_ARGS].kind = JKIND_NONE; /* where they are not sent, they are in the record */
     for (uint32_t left = m->sent; left; left &= left - 1, spans++) {
         e->field[__builtin_ctz(left)] = (jspan){text, spans->n, spans->kind};

@@ -221,7 +221,7 @@ static void check_like(record *c, const jevent *e)
     strbuf steady = {0};
     for (unsigned i = 0; i < JKEY_COUNT; i++) {
         if (e->seen >> i & 1 && !(varying >> i & 1)) {
-            put_span(&steady, "", i, e->field[i]);
+            put_span(&steady, "", i, jevent_field(e, (jkey)i));
         }
     }
     alike *a = &c->likes[e->like];
@@ -243,7 +243,7 @@ static marey_status on_event(void *ctx, const jevent *e)
                   e->seen >> JKEY_ARGS & 1 ? e->args_skipped : 0);
     for (unsigned i = 0; i < JKEY_COUNT; i++) {
         if (e->seen >> i & 1) {
-            put_span(&c->out, "f", i, e->field[i]);
+            put_span(&c->out, "f", i, jevent_field(e, (jkey)i));
         }
     }
     for (unsigned i = 0; i < JARG_COUNT; i++) {
