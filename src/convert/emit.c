@@ -205,7 +205,7 @@ static void run_job(void *ctx)
         j->status = merge_rows(j);
     }
     if (j->out) {
-        marey_status ended = j->status == MAREY_OK ? store_group_end(&j->out, &j->diag) : MAREY_OK;
+        marey_status ended = store_group_end(&j->out, j->status == MAREY_OK ? &j->diag : NULL);
         j->status = j->status == MAREY_OK ? ended : j->status;
     }
     release_sources(j);

@@ -489,22 +489,22 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     if (w->aside.fd < 0) {
         return diag_error(d, MAREY_STATE, w->path, DIAG_NO_OFFSET, "is finished already");
     }
-    wait_for_jobs(w);
     hdf_write_out(&w->file);
-    marey_status status = w->failed;
-    if (status != MAREY_OK) {
-        goto fail;
-    }
-    MAREY_TRY(put_blocks(w));
-    MAREY_TRY(put_groups(w));
-    MAREY_TRY(put_tiles(w));
-    MAREY_TRY(writer_put_links(w));
+    marey_status status = MAREY_OK;
+    MAREY_TRY(writer_put_links(w)); /* what does not hang on the jobs goes first */
     MAREY_TRY(writer_put_model(w, m));
     MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 1));
     MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, 0));
+    wait_for_jobs(w);
+    hdf_write_out(&w->file);
+    MAREY_TRY(w->failed);
+    MAREY_TRY(put_blocks(w));
+    MAREY_TRY(put_groups(w));
+    MAREY_TRY(put_tiles(w));
     MAREY_TRY(out_finish(w, m));
     MAREY_TRY(file_aside_commit(&w->aside, &w->diag));
 fail:
+    wait_for_jobs(w); /* they may have something to say */
     if (d) {
         diag_merge(d, &w->diag);
     }

@@ -18,7 +18,7 @@ typedef struct pending {
 } pending;
 
 /* Events of a block on their way into the pyramid. */
-enum { LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
+enum { MOST_ENDING = 2, LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
 typedef struct lod_batch {
     pending *events;
     uint32_t n;
@@ -33,6 +33,7 @@ typedef struct lod_queue {
     unsigned n_put, n_done; /* ever */
     unsigned n_blocks;      /* whose last batch waits */
     bool is_running;
+    bool ends; /* no more is put, and who empties the queue ends the group */
     pending *spare;
     marey_status status;
 } lod_queue;
@@ -172,6 +173,21 @@ static void run_columns(void *ctx)
 
 /* ------------------------------------------------------------------ begin */
 
+/* Groups whose end is still on its way hold memory. */
+static void wait_for_ends(store_writer *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    while (w->n_ending >= MOST_ENDING) {
+        (void)pthread_mutex_unlock(&w->lock);
+        bool helped = writer_help(w);
+        (void)pthread_mutex_lock(&w->lock);
+        if (!helped && w->n_ending >= MOST_ENDING) {
+            (void)pthread_cond_wait(&w->done, &w->lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
 marey_status store_group_begin(store_writer *w, store_group **out, const store_group_params *params, diag *d)
 {
     *out = NULL;
@@ -179,6 +195,7 @@ marey_status store_group_begin(store_writer *w, store_group **out, const store_g
         return diag_error(d, MAREY_ARG, w->path, DIAG_NO_OFFSET, "a group of %u ranks, or of a negative time",
                           params->n_ranks);
     }
+    wait_for_ends(w);
     store_group *g = mem_calloc(1, sizeof *g);
     g->w = w;
     g->params = *params;
@@ -230,6 +247,26 @@ static marey_status add_to_pyramid(store_group *g, const pending *events, uint32
     return pyramid_add(g->lod, &events->e, n, sizeof *events);
 }
 
+/* What is open of the pyramid, and what the file says of the group; the end of the group. */
+static void end_group(store_group *g)
+{
+    store_writer *w = g->w;
+    uint32_t n_levels[LOD_R];
+    marey_status finished = pyramid_finish(g->lod, n_levels);
+    marey_status status = g->queue.status == MAREY_OK ? finished : g->queue.status;
+    if (status != MAREY_OK) {
+        (void)writer_fail(w, status, "writing failed");
+    }
+    (void)pthread_mutex_lock(&w->lock);
+    out_group *o = &w->groups[g->id];
+    memcpy(o->n_levels, n_levels, sizeof o->n_levels);
+    o->n_rows[R_TRACK] = (uint32_t)g->n_tracks;
+    o->n_rows[R_RANK] = n_levels[R_RANK] > 0 ? g->params.n_ranks : 0;
+    o->n_rows[R_EIGHT] = n_levels[R_EIGHT] > 0 ? (g->params.n_ranks + 7) / 8 : 0;
+    (void)pthread_mutex_unlock(&w->lock);
+    group_free(g);
+}
+
 /* All batches that wait; one thread at a time. */
 static void run_pyramid(void *ctx)
 {
@@ -253,23 +290,16 @@ static void run_pyramid(void *ctx)
         (void)pthread_cond_broadcast(&q->changed);
     }
     q->is_running = false;
-    (void)pthread_cond_broadcast(&q->changed);
-    (void)pthread_mutex_unlock(&q->lock); /* from here on the group may be gone */
-    writer_job_done(w, JOB_PYRAMID);
-}
-
-/* Wait until `is_over`, and do meanwhile what others wait for. With the queue's lock held. */
-static void wait_for_pyramid(store_group *g, bool (*is_over)(const lod_queue *q))
-{
-    lod_queue *q = &g->queue;
-    while (!is_over(q)) {
-        (void)pthread_mutex_unlock(&q->lock);
-        bool helped = writer_help(g->w);
-        (void)pthread_mutex_lock(&q->lock);
-        if (!helped && !is_over(q)) {
-            (void)pthread_cond_wait(&q->changed, &q->lock);
-        }
+    bool ends = q->ends;
+    (void)pthread_mutex_unlock(&q->lock); /* from here on the group may be gone, where it does not end here */
+    if (ends) {
+        end_group(g);
+        (void)pthread_mutex_lock(&w->lock);
+        w->n_ending--;
+        (void)pthread_cond_broadcast(&w->done);
+        (void)pthread_mutex_unlock(&w->lock);
     }
+    writer_job_done(w, JOB_PYRAMID);
 }
 
 static bool has_room(const lod_queue *q)
@@ -277,9 +307,30 @@ static bool has_room(const lod_queue *q)
     return q->n_put - q->n_done < LOD_BATCHES && q->n_blocks < LOD_BLOCKS;
 }
 
-static bool has_ended(const lod_queue *q)
+/* Until the queue has room the caller does what else waits. With the queue's lock held. */
+static void wait_for_room(store_group *g)
 {
-    return !q->is_running;
+    lod_queue *q = &g->queue;
+    while (!has_room(q)) {
+        (void)pthread_mutex_unlock(&q->lock);
+        bool helped = writer_help(g->w);
+        (void)pthread_mutex_lock(&q->lock);
+        if (!helped && !has_room(q)) {
+            (void)pthread_cond_wait(&q->changed, &q->lock);
+        }
+    }
+}
+
+/* With the queue's lock held, which is given back. */
+static void start_pyramid(store_group *g)
+{
+    lod_queue *q = &g->queue;
+    bool starts = !q->is_running;
+    q->is_running = true;
+    (void)pthread_mutex_unlock(&q->lock);
+    if (starts) {
+        writer_run(g->w, JOB_PYRAMID, run_pyramid, g);
+    }
 }
 
 /* What came of the block at hand since the last time goes to the pyramid. Where it is the block's end, g->events are
@@ -293,35 +344,16 @@ static marey_status feed_pyramid(store_group *g, bool ends)
         return add_to_pyramid(g, b.events, b.n);
     }
     (void)pthread_mutex_lock(&q->lock);
-    wait_for_pyramid(g, has_room);
+    wait_for_room(g);
     q->batches[q->n_put++ % LOD_BATCHES] = b;
     if (ends) {
         q->n_blocks++;
-        g->events = q->spare;
+        g->events = q->spare ? q->spare : mem_alloc(BLOCK_EVENTS * sizeof *g->events);
         q->spare = NULL;
     }
-    bool starts = !q->is_running;
-    q->is_running = true;
     marey_status status = q->status;
-    (void)pthread_mutex_unlock(&q->lock);
-    if (!g->events) {
-        g->events = mem_alloc(BLOCK_EVENTS * sizeof *g->events);
-    }
-    if (starts) {
-        writer_run(g->w, JOB_PYRAMID, run_pyramid, g);
-    }
+    start_pyramid(g);
     return status;
-}
-
-static marey_status finish_pyramid(store_group *g, uint32_t n_levels[LOD_R])
-{
-    lod_queue *q = &g->queue;
-    (void)pthread_mutex_lock(&q->lock);
-    wait_for_pyramid(g, has_ended);
-    marey_status status = q->status;
-    (void)pthread_mutex_unlock(&q->lock);
-    marey_status finished = pyramid_finish(g->lod, n_levels);
-    return status == MAREY_OK ? finished : status;
 }
 
 /* ------------------------------------------------------------------ blocks */
@@ -711,22 +743,23 @@ marey_status store_group_end(store_group **gg, diag *d)
     store_group *g = *gg;
     store_writer *w = g->w;
     *gg = NULL;
-    uint32_t n_levels[LOD_R];
     marey_status status = flush(g, -1);
-    marey_status finished = finish_pyramid(g, n_levels);
-    status = status == MAREY_OK ? finished : status;
     if (status == MAREY_OK) {
         status = put_directory(g);
     }
+    if (w->options.workers) { /* the pyramid goes on beside the caller */
+        (void)pthread_mutex_lock(&w->lock);
+        w->n_ending++;
+        (void)pthread_mutex_unlock(&w->lock);
+        (void)pthread_mutex_lock(&g->queue.lock);
+        g->queue.ends = true;
+        start_pyramid(g);
+    } else {
+        end_group(g);
+    }
     (void)pthread_mutex_lock(&w->lock);
-    out_group *o = &w->groups[g->id];
-    memcpy(o->n_levels, n_levels, sizeof o->n_levels);
-    o->n_rows[R_TRACK] = (uint32_t)g->n_tracks;
-    o->n_rows[R_RANK] = n_levels[R_RANK] > 0 ? g->params.n_ranks : 0;
-    o->n_rows[R_EIGHT] = n_levels[R_EIGHT] > 0 ? (g->params.n_ranks + 7) / 8 : 0;
     status = status == MAREY_OK ? w->failed : status;
     (void)pthread_mutex_unlock(&w->lock);
-    group_free(g);
     if (status != MAREY_OK) {
         return writer_report(w, status, d);
     }

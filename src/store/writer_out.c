@@ -50,14 +50,14 @@ static void note_chunk(out_dataset *o, uint64_t index, uint64_t addr, size_t siz
 }
 
 /* What is held becomes a chunk of `rows` rows, which may be more. With `tables` held. */
-static bool pack_held(store_writer *w, schema_id id, uint64_t rows)
+static bool pack_held(store_writer *w, codec *c, schema_id id, uint64_t rows)
 {
     out_dataset *o = &w->out[id];
     const size_t bytes = rows * row_bytes(id);
     VEC_RESERVE(o->held, o->cap_held, bytes);
     memset(o->held + o->n_held, 0, bytes - o->n_held);
-    size_t length = codec_pack(&w->codec, o->held, rows * SCHEMA[id].width, schema_type_size(SCHEMA[id].type));
-    uint64_t addr = hdf_put(&w->file, w->codec.packed, length);
+    size_t length = codec_pack(c, o->held, rows * SCHEMA[id].width, schema_type_size(SCHEMA[id].type));
+    uint64_t addr = hdf_put(&w->file, c->packed, length);
     note_chunk(o, o->n_chunks, addr, length);
     o->n_held = 0;
     return addr != HDF_NOWHERE;
@@ -72,7 +72,7 @@ static bool append(store_writer *w, schema_id id, const void *data, uint64_t n)
     size_t bytes = n * row_bytes(id);
     o->n += n;
     while (bytes > 0) {
-        if (o->n_held == full && !pack_held(w, id, chunk_rows(id))) {
+        if (o->n_held == full && !pack_held(w, &w->codec, id, chunk_rows(id))) {
             return false;
         }
         size_t part = bytes < full - o->n_held ? bytes : full - o->n_held;
@@ -237,17 +237,38 @@ static uint64_t add_groups(structure *s, const trace_model *m)
     return add_group(s, "", root, 3);
 }
 
-/* The chunks of all datasets are written first: where the metadata go is known only then. */
+/* The datasets that still hold rows, which are to be chunks of their own. */
+typedef struct packing {
+    store_writer *w;
+    schema_id ids[SCHEMA_COUNT];
+    size_t n;
+} packing;
+
+static void pack_one(void *ctx, size_t i, unsigned worker)
+{
+    const packing *p = ctx;
+    const out_dataset *o = &p->w->out[p->ids[i]];
+    (void)worker;
+    bench *b = bench_take(p->w);
+    (void)pack_held(p->w, &b->codec, p->ids[i], o->n_chunks == 0 ? o->n : chunk_rows(p->ids[i]));
+    bench_give(p->w, b);
+}
+
+/* The chunks of all datasets are written first: where the metadata go is known only then. With `tables` held. */
 static bool pack_all(store_writer *w)
 {
-    bool ok = w->file.error == 0;
-    for (unsigned id = 0; id < n_datasets(w->has_graph) && ok; id++) {
-        out_dataset *o = &w->out[id];
+    packing p = {.w = w};
+    for (unsigned id = 0; id < n_datasets(w->has_graph); id++) {
+        const out_dataset *o = &w->out[id];
         bool small = o->n_chunks == 0 && o->n_held <= HEADER_BYTES;
-        uint64_t rows = o->n_chunks == 0 ? o->n : chunk_rows((schema_id)id);
-        ok = small || o->n_held == 0 || pack_held(w, (schema_id)id, rows);
+        if (!small && o->n_held > 0) {
+            p.ids[p.n++] = (schema_id)id;
+        }
     }
-    return ok;
+    if (w->file.error == 0) {
+        pool_each(w->options.workers, p.n, pack_one, &p);
+    }
+    return w->file.error == 0;
 }
 
 static void begin_structure(structure *s)
