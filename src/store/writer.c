@@ -436,6 +436,31 @@ static marey_status put_groups(store_writer *w)
     return status;
 }
 
+/* Arguments were numbered as their jobs came to write them; from here on by block, whoever was first. */
+static void order_args(store_writer *w)
+{
+    const size_t n = w->n_args_hints;
+    hdf_chunk *const chunks = w->out[S_ARGS_DATA].chunks;
+    chunk_hint *hints = mem_alloc(n * sizeof *hints);
+    hdf_chunk *moved = mem_alloc(n * sizeof *moved);
+    size_t at = 0;
+    for (size_t i = 0; i < w->n_blocks; i++) {
+        out_block *b = &w->blocks[i];
+        size_t n_chunks = (b->args_bytes + ARGS_CHUNK - 1) / ARGS_CHUNK;
+        if (n_chunks > 0) {
+            memcpy(hints + at, w->args_hints + b->args_first, n_chunks * sizeof *hints);
+            memcpy(moved + at, chunks + b->args_first, n_chunks * sizeof *moved);
+            b->args_first = at;
+            at += n_chunks;
+        }
+    }
+    MAREY_ASSERT(at == n && n == w->out[S_ARGS_DATA].n_chunks);
+    memcpy(w->args_hints, hints, n * sizeof *hints);
+    memcpy(chunks, moved, n * sizeof *moved);
+    free(hints);
+    free(moved);
+}
+
 static marey_status put_blocks(store_writer *w)
 {
     static const column_source blocks[] = {
@@ -453,6 +478,9 @@ static marey_status put_blocks(store_writer *w)
     };
     static const column_source args[] = {{S_ARGS_ADDR, args_addr}, {S_ARGS_SIZE, args_size}, {S_ARGS_CRC, args_crc}};
     static const column_source longs[] = {{S_LONG_ROW, long_row}, {S_LONG_DUR, long_dur}};
+    if (w->n_args_hints > 0) {
+        order_args(w);
+    }
     if (w->n_longs > 0) {
         qsort(w->longs, w->n_longs, sizeof *w->longs, compare_longs);
     }
