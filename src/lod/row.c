@@ -89,13 +89,17 @@ static inline void add_to_rank(lod_cell *c, unsigned sub, const lod_event *e, in
 {
     lod_cell_touch(c, e);
     c->subs |= (uint8_t)(1U << sub);
-    c->busy_ns[sub] += larger(to_ns - busy_from, 0);
-    c->class_ns[e->klass] += larger(to_ns - class_from, 0);
+    if (to_ns > busy_from) {
+        c->busy_ns[sub] += to_ns - busy_from;
+    }
+    if (to_ns > class_from) {
+        c->class_ns[e->klass] += to_ns - class_from;
+    }
 }
 
-static void add_running(const lod_block *b, const lod_event *e, int64_t from_ns, int64_t end_ns, lod_cell *c)
+static inline void add_running(unsigned n_sub, const lod_event *e, int64_t from_ns, int64_t end_ns, lod_cell *c)
 {
-    unsigned sub = b->axis->r == R_EIGHT ? e->row % LOD_SUBS : 0;
+    unsigned sub = e->row & (n_sub - 1); /* a power of two */
     add_to_rank(c, sub, e, larger(e->busy_from_ns, from_ns), larger(e->class_from_ns, from_ns),
                 smaller(e->end_ns, end_ns));
 }
@@ -121,7 +125,7 @@ static void drop_ended(lod_block *b, unsigned row, int64_t now_ns)
 }
 
 /* The cell after what is done, which may have running events in it. */
-static void open_with_running(lod_block *b, unsigned row, uint64_t bin)
+static inline void open_with_running(lod_block *b, unsigned n_sub, unsigned row, uint64_t bin)
 {
     lod_row *r = &b->rows[row];
     uint32_t kept = 0;
@@ -129,10 +133,13 @@ static void open_with_running(lod_block *b, unsigned row, uint64_t bin)
     if (r->n_active == 0) {
         return;
     }
+    lod_cell *const c = r->cell;
+    const int64_t from_ns = bin_start(b, bin);
+    const int64_t end_ns = r->next_ns;
     for (uint32_t i = 0; i < r->n_active; i++) {
         const lod_event *e = &r->active[i];
-        add_running(b, e, bin_start(b, bin), r->next_ns, r->cell);
-        if (e->end_ns > r->next_ns) {
+        add_running(n_sub, e, from_ns, end_ns, c);
+        if (e->end_ns > end_ns) {
             if (kept < i) {
                 r->active[kept] = *e;
             }
@@ -161,7 +168,7 @@ static void add_run(lod_block *b, unsigned row, uint64_t bin, uint64_t end)
     lod_row *r = &b->rows[row];
     lod_cell_room c = {.room = {0}};
     for (uint32_t i = 0; i < r->n_active; i++) {
-        add_running(b, &r->active[i], r->next_ns, bin_start(b, bin + 1), &c.cell);
+        add_running(b->axis->n_sub, &r->active[i], r->next_ns, bin_start(b, bin + 1), &c.cell);
     }
     lod_cell_run(b, row, bin, end - bin, &c.cell);
     r->next_ns = bin_start(b, end);
@@ -180,24 +187,25 @@ static void advance(lod_block *b, unsigned row, int64_t to_ns)
             uint64_t end = (uint64_t)to_ns >> b->shift;
             add_run(b, row, bin, change < end ? change : end);
         } else {
-            open_with_running(b, row, bin);
+            open_with_running(b, b->axis->n_sub, row, bin);
             lod_cell_close(b, row, b->base);
         }
     }
     r->next_ns = to_ns;
 }
 
-static inline void add_to_row(lod_block *b, unsigned row, unsigned sub, const lod_event *e)
+static inline void add_to_row(lod_block *b, unsigned n_sub, const lod_event *e)
 {
+    const unsigned row = e->row / n_sub;
     lod_row *r = &b->rows[row];
     if (e->start_ns >= r->next_ns) {
         uint64_t bin = (uint64_t)e->start_ns >> b->shift;
         if (r->n_active > 0 && r->next_ns < bin_start(b, bin)) {
             advance(b, row, bin_start(b, bin));
         }
-        open_with_running(b, row, bin);
+        open_with_running(b, n_sub, row, bin);
     }
-    add_to_rank(r->cell, sub, e, e->busy_from_ns, e->class_from_ns, smaller(e->end_ns, r->next_ns));
+    add_to_rank(r->cell, e->row & (n_sub - 1), e, e->busy_from_ns, e->class_from_ns, smaller(e->end_ns, r->next_ns));
     r->cell->count++;
     if (e->end_ns > r->next_ns) {
         push_active(b, row, e);
@@ -207,8 +215,8 @@ static inline void add_to_row(lod_block *b, unsigned row, unsigned sub, const lo
 void lod_add_to_ranks(lod_block *const blocks[2], const lod_event *e, const lod_event *end)
 {
     for (; e < end; e++) {
-        add_to_row(blocks[0], e->row, 0, e);
-        add_to_row(blocks[1], e->row / LOD_SUBS, e->row % LOD_SUBS, e);
+        add_to_row(blocks[0], 1, e);
+        add_to_row(blocks[1], LOD_SUBS, e);
     }
 }
 
