@@ -5,7 +5,13 @@
 
 #include "base/mem.h"
 
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, MAX_BUFFER = 4096, MIN_BUFFER = 256, BUFFERS = 1 << 20, SMALL = 64 };
+enum { MAX_BUFFER = 4096, MIN_BUFFER = 256, BUFFERS = 1 << 20 };
+enum {
+    FEW = 24,
+    WIDE_FROM = 2048,
+    NARROW_BITS = 8,
+    WIDE_BITS = 11
+}; /* digits are wide where many records share them */
 
 void sorter_init(sorter *s, scratch *sc, size_t limit)
 {
@@ -43,53 +49,90 @@ static void insertion(sort_record *r, size_t n)
     }
 }
 
-static void pass(const sort_record *from, sort_record *to, size_t n, bool second, unsigned shift)
+static uint64_t key_of(const sort_record *r, bool second)
 {
-    uint32_t at[DIGITS] = {0};
+    return second ? r->k1 : r->k0;
+}
+
+static void pass(const sort_record *from, sort_record *to, size_t n, bool second, unsigned shift, unsigned bits)
+{
+    uint32_t at[1 << WIDE_BITS];
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    memset(at, 0, ((size_t)1 << bits) * sizeof *at);
     for (size_t i = 0; i < n; i++) {
-        at[(second ? from[i].k1 : from[i].k0) >> shift & (DIGITS - 1)]++;
+        at[key_of(&from[i], second) >> shift & mask]++;
     }
     uint32_t sum = 0;
-    for (size_t b = 0; b < DIGITS; b++) {
+    for (size_t b = 0; b <= mask; b++) {
         uint32_t count = at[b];
         at[b] = sum;
         sum += count;
     }
     for (size_t i = 0; i < n; i++) {
-        to[at[(second ? from[i].k1 : from[i].k0) >> shift & (DIGITS - 1)]++] = from[i];
+        to[at[key_of(&from[i], second) >> shift & mask]++] = from[i];
     }
 }
 
-/* Radix sort over the bits in which the records differ. */
+/* Radix sort by one of the keys, over the bits in which the records differ. */
+static void sort_by(sort_record *r, sort_record *spare, size_t n, bool second, uint64_t diff)
+{
+    const unsigned bits = n < WIDE_FROM ? NARROW_BITS : WIDE_BITS;
+    sort_record *from = r;
+    sort_record *to = spare;
+    for (unsigned shift = 0; shift < 64; shift += bits) {
+        if (diff >> shift & ((UINT64_C(1) << bits) - 1)) {
+            pass(from, to, n, second, shift, bits);
+            sort_record *swap = from;
+            from = to;
+            to = swap;
+        }
+    }
+    if (from != r) {
+        memcpy(r, from, n * sizeof *r);
+    }
+}
+
+/* Records of equal first keys, by their second ones. */
+static void sort_tie(sort_record *r, sort_record *spare, size_t n)
+{
+    if (n <= FEW) {
+        insertion(r, n);
+        return;
+    }
+    uint64_t diff = 0;
+    for (size_t i = 1; i < n; i++) {
+        diff |= r[i].k1 ^ r[0].k1;
+    }
+    sort_by(r, spare, n, true, diff);
+}
+
+/* By the first key, and then what is equal in it: in most tables of links that is little. */
 static void sort_records(sorter *s)
 {
-    uint64_t diff0 = 0;
-    uint64_t diff1 = 0;
+    uint64_t diff = 0;
     bool sorted = true;
     for (size_t i = 1; i < s->n; i++) {
-        diff0 |= s->records[i].k0 ^ s->records[0].k0;
-        diff1 |= s->records[i].k1 ^ s->records[0].k1;
+        diff |= s->records[i].k0 ^ s->records[0].k0;
         sorted = sorted && !before(&s->records[i], &s->records[i - 1]);
     }
     if (sorted) {
         return;
     }
-    if (s->n <= SMALL) {
+    if (s->n <= FEW) {
         insertion(s->records, s->n);
         return;
     }
     s->spare = mem_realloc_array(s->spare, s->cap, sizeof *s->spare);
-    for (unsigned half = 0; half < 2; half++) {
-        uint64_t diff = half ? diff0 : diff1;
-        for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-            if (!(diff >> shift & (DIGITS - 1))) {
-                continue;
-            }
-            pass(s->records, s->spare, s->n, half == 0, shift);
-            sort_record *swap = s->records;
-            s->records = s->spare;
-            s->spare = swap;
+    sort_by(s->records, s->spare, s->n, false, diff);
+    for (size_t i = 0; i < s->n;) {
+        size_t k = i + 1;
+        while (k < s->n && s->records[k].k0 == s->records[i].k0) {
+            k++;
         }
+        if (k - i > 1) {
+            sort_tie(s->records + i, s->spare, k - i);
+        }
+        i = k;
     }
 }
 
