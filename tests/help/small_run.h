@@ -190,7 +190,11 @@ static inline marey_status small_write_group(small_run *r, store_writer *w, grou
             continue;
         }
         t->row = t->row == NO_ID ? n_rows++ : t->row;
-        store_event s = {e->start_ns, e->dur_ns, e->track, e->name, e->instance, e->klass, e->flags, -1, e->args, 0, false, 0};
+        store_event s = {.start_ns = e->start_ns, .dur_ns = e->dur_ns, .track = e->track, .name = e->name};
+        s.instance = e->instance;
+        s.klass = e->klass;
+        s.flags = e->flags;
+        s.args = e->args;
         s.args_len = e->args ? (uint32_t)strlen(e->args) : 0;
         s.rank_row = kind == GROUP_EVENTS ? small_rank_row(r, e->track) : (int16_t)-1;
         status = store_group_put(g, &s, t->row, d);
