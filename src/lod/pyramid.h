@@ -102,9 +102,10 @@ void pyramid_destroy(pyramid **p);
 typedef struct pyramid_event {
     int64_t start_ns, dur_ns;
     uint32_t track_row; /* row of R_TRACK */
-    int16_t rank;       /* 0..n_ranks-1 when the event counts for the rank levels, else -1 */
+    int8_t rank;        /* 0..n_ranks-1 when the event counts for the rank levels, else -1 */
     uint8_t klass;      /* trace_class */
     uint8_t severity;
+    uint8_t own; /* the caller's: nobody looks at it here */
 } pyramid_event;
 
 /**

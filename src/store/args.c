@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, WORDS_PAD = 8 };
+enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, WORDS_PAD = 8, AHEAD = 12 };
 _Static_assert(ARG_SHAPES_MAX + 1 < 1 << 7 * MOST_REF, "a template's number and what stands beside them");
 
 /* A shape that the block uses. */
@@ -221,6 +221,9 @@ void args_encoder_add(args_encoder *e, const char *records, const uint32_t *at, 
     uint8_t *refs = e->refs.p + e->refs.n;
     for (size_t i = 0; i < n; i++) {
         const char *record = records + at[i];
+        if (i + AHEAD < n) { /* they lie in another order */
+            __builtin_prefetch(records + at[i + AHEAD]);
+        }
         if (len[i] == 0) {
             *refs++ = 0;
             continue;

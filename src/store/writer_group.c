@@ -10,12 +10,12 @@
 
 /* An event that waits for its block, in order of arrival. */
 typedef struct pending {
-    pyramid_event e;
+    pyramid_event e; /* its own byte: flags */
     uint32_t name, instance;
     uint32_t args_at, args_len; /* what is in front of a block's last event is at most ARGS_BLOCK_LIMIT */
     uint64_t tag;
-    uint8_t flags;
 } pending;
+_Static_assert(sizeof(pending) <= 48, "they go through the cache three times");
 
 /* Events of a block on their way into the pyramid. */
 enum { MOST_ENDING = 2, LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
@@ -450,7 +450,7 @@ static void fill_columns(store_group *g, block_job *j)
         j->dur_ns[at] = p->e.dur_ns >= UINT32_MAX ? UINT32_MAX : (uint32_t)p->e.dur_ns;
         j->name[at] = p->name;
         j->klass[at] = p->e.klass;
-        j->flags[at] = p->flags;
+        j->flags[at] = p->e.own;
         j->instance[at] = p->instance;
         if (args_at) {
             args_at[at] = p->args_at;
@@ -472,7 +472,7 @@ static void keep_last(store_group *g, uint32_t block, uint32_t n_tracks)
         group_track *t = &g->tracks[g->present[i]];
         const pending *p = &g->events[t->newest];
         uint64_t row = (uint64_t)block * BLOCK_EVENTS + t->at - 1;
-        t->last = (store_carry){t->track, p->name, p->e.start_ns, p->e.dur_ns, row, p->instance, p->e.klass, p->flags};
+        t->last = (store_carry){t->track, p->name, p->e.start_ns, p->e.dur_ns, row, p->instance, p->e.klass, p->e.own};
         t->carry = NO_ID;
         t->n = 0;
     }
@@ -640,13 +640,13 @@ static inline void put_one(store_group *g, const store_event *e)
     p->e.start_ns = e->start_ns;
     p->e.dur_ns = e->dur_ns;
     p->e.track_row = e->track_row;
-    p->e.rank = g->params.kind == GROUP_EVENTS ? e->rank_row : -1;
+    p->e.rank = g->params.kind == GROUP_EVENTS && e->rank_row >= 0 ? (int8_t)e->rank_row : -1;
     p->e.klass = e->klass;
     p->e.severity = e->flags & EVENT_SEVERITY;
     p->name = e->name;
     p->instance = e->instance;
     p->tag = e->tag;
-    p->flags = e->flags;
+    p->e.own = e->flags;
     p->args_at = (uint32_t)g->n_args;
     p->args_len = (uint32_t)put_args(g, e);
     g->n_args += p->args_len;

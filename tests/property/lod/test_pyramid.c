@@ -86,7 +86,7 @@ static void make_events(world *w)
             }
             e.klass = (uint8_t)prng_below(&g, prng_below(&g, 4) == 0 ? CLASS_COUNT : 2);
             e.severity = (uint8_t)(prng_below(&g, 50) == 0 ? prng_below(&g, 16) : 0);
-            e.in = (pyramid_event){e.start, e.dur, e.track, (int16_t)e.rank, e.klass, e.severity};
+            e.in = (pyramid_event){e.start, e.dur, e.track, (int8_t)e.rank, e.klass, e.severity, 0};
             VEC_PUSH(w->events, w->n, w->cap, e);
             now = e.start + e.dur + (prng_below(&g, 3) == 0 ? 0 : (int64_t)prng_below(&g, (uint64_t)w->s.gap + 1));
             now += w->s.lull_every && i % w->s.lull_every == w->s.lull_every - 1 ? w->s.lull : 0;
@@ -509,7 +509,7 @@ static void test_threshold(void **state)
     const unsigned n[3] = {ENOUGH, ENOUGH - 1, ENOUGH};
     for (unsigned col = 0; col < 3; col++) {
         for (unsigned i = 0; i < n[col]; i++) {
-            pyramid_event e = {(int64_t)col * COLUMN + (int64_t)i * 1000, 1, i % 3, -1, CLASS_COPY, 0};
+            pyramid_event e = {(int64_t)col * COLUMN + (int64_t)i * 1000, 1, i % 3, -1, CLASS_COPY, 0, 0};
             assert_int_equal(pyramid_add(p, &e, 1, sizeof e), MAREY_OK);
         }
     }
@@ -535,11 +535,11 @@ static void test_dense_group(void **state)
     pyramid_params params = {
         .group = 7, .duration_ns = w.duration, .bin0_ns = {BIN, BIN, BIN / 8}, .emit = take, .ctx = &w};
     assert_int_equal(pyramid_create(&p, &params), MAREY_OK);
-    pyramid_event few = {0, COLUMN + BIN, TRACKS, -1, CLASS_COPY, 0};
+    pyramid_event few = {0, COLUMN + BIN, TRACKS, -1, CLASS_COPY, 0, 0};
     assert_int_equal(pyramid_add(p, &few, 1, sizeof few), MAREY_OK);
     for (int64_t i = 0; i < EVENTS; i++) {
         for (uint32_t t = 0; t < TRACKS; t++) {
-            pyramid_event e = {i * 1000, 1, t, -1, CLASS_COPY, 0};
+            pyramid_event e = {i * 1000, 1, t, -1, CLASS_COPY, 0, 0};
             assert_int_equal(pyramid_add(p, &e, 1, sizeof e), MAREY_OK);
         }
     }

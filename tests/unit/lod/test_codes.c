@@ -102,12 +102,14 @@ static void test_errors(void **state)
     assert_int_equal(pyramid_create(&p, &params), MAREY_ARG);
     params.bin0_ns[0] = 64;
     assert_int_equal(pyramid_create(&p, &params), MAREY_OK);
-    const pyramid_event wrong[] = {
-        {0, 1, 0, 2, CLASS_COPY, 0}, {-1, 1, 0, 0, CLASS_COPY, 0}, {0, -1, 0, 0, CLASS_COPY, 0}, {0, 1, 0, 0, 99, 0}};
+    const pyramid_event wrong[] = {{0, 1, 0, 2, CLASS_COPY, 0, 0},
+                                   {-1, 1, 0, 0, CLASS_COPY, 0, 0},
+                                   {0, -1, 0, 0, CLASS_COPY, 0, 0},
+                                   {0, 1, 0, 0, 99, 0, 0}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(pyramid_add(p, &wrong[i], 1, sizeof *wrong), MAREY_ARG);
     }
-    const pyramid_event events[] = {{0, 1, 0, 0, CLASS_COPY, 0}, {1, 1, 0, 1, CLASS_COPY, 0}};
+    const pyramid_event events[] = {{0, 1, 0, 0, CLASS_COPY, 0, 0}, {1, 1, 0, 1, CLASS_COPY, 0, 0}};
     assert_int_equal(pyramid_add(p, events, 2, sizeof *events), MAREY_OK);
     uint32_t n_levels[LOD_R];
     assert_int_equal(pyramid_finish(p, n_levels), MAREY_IO);
