@@ -2,6 +2,9 @@
  * Events that take a way which the memo knows: no bitmaps, no tokens, the text is compared with what was walked before
  * and the values that vary are cut out. Whatever does not fit is left to the walk over tokens.
  */
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "parse/jscan.h"
 #include "parse/jwalk_private.h"
 
@@ -35,6 +38,28 @@ static const char *walk_args(jwalk *w, const char *p, const char *end, jbits_fn 
         }
     }
     return end;
+}
+
+void jwalk_args(jwalk *w, jevent *e, const char *text, size_t n, jbits_fn bits)
+{
+    jblock few[ARGS_BLOCKS + 1];
+    size_t n_blocks = (n + 63) / 64;
+    jblock *blocks = n_blocks <= ARGS_BLOCKS ? few : mem_alloc((n_blocks + 1) * sizeof *blocks);
+    jbits_state state = {0};
+    bits((const uint8_t *)text, n_blocks, &state, blocks);
+    blocks[n_blocks] = (jblock){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    jview v = {.text = text, .bits = blocks, .n = n};
+    size_t stop = 0;
+    w->event.args_seen = 0;
+    w->event.args_skipped = e->args_skipped;
+    (void)jevent_args(w, &v, 0, &stop);
+    e->args_seen = w->event.args_seen;
+    for (uint32_t left = e->args_seen; left; left &= left - 1) {
+        e->arg[__builtin_ctz(left)] = w->event.arg[__builtin_ctz(left)];
+    }
+    if (blocks != few) {
+        free(blocks);
+    }
 }
 
 /* The arguments at `p`, before which node `s` stands. @return their end; `end`: not known */

@@ -143,6 +143,14 @@ void jwalk_start_lost(jwalk *w);
 jwalk_result jwalk_known(jwalk *w, const char *text, size_t n, jbits_fn bits, size_t *consumed);
 
 /**
+ * The wanted arguments of `e`, by a walk over their text alone, which was found to be whole: args_seen and arg are set,
+ * nothing where args_skipped is. Nothing else of `w` changes.
+ *
+ * @param text n bytes that begin with their bracket, then JWALK_PAD_BYTES of anything
+ */
+void jwalk_args(jwalk *w, jevent *e, const char *text, size_t n, jbits_fn bits);
+
+/**
  * Walk one window.
  *
  * @param text n bytes, then JWALK_PAD_BYTES of anything

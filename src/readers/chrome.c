@@ -118,13 +118,10 @@ static bool start_time(chrome_reader *c, const jevent *e, int64_t *ns)
     return result == DECNS_OK;
 }
 
-static void take_args(const chrome_reader *c, const jevent *e, trace_event_in *in)
+static void take_args(const jevent *e, trace_event_in *in)
 {
     jspan args = jevent_field(e, JKEY_ARGS);
-    if (c->pipe) {
-        in->record = c->record;
-        in->args_len = (uint32_t)c->n_record;
-    } else if (args.kind == JKIND_OBJECT && args.n > 2) {
+    if (args.kind == JKIND_OBJECT && args.n > 2) {
         in->args = args.s;
         in->args_len = args.n;
     }
@@ -132,15 +129,13 @@ static void take_args(const chrome_reader *c, const jevent *e, trace_event_in *i
 
 static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in *in)
 {
-    take_args(c, e, in);
+    take_args(e, in);
     in->correlation = kineto_correlation(c, e);
     if (c->hook && !c->hook(c->hook_ctx, e, in)) {
         return MAREY_OK;
     }
     marey_status status = trace_builder_event(c->b, in);
-    if (!c->pipe) {
-        chrome_args_learn(c, e);
-    }
+    chrome_args_learn(c, e);
     if (e->args_seen) {
         kineto_collective(c, e);
     }
@@ -356,7 +351,7 @@ static marey_status on_async_instant(chrome_reader *c, const jevent *e)
     }
     in.thread = async_thread(c, e);
     in.name = name_id(c, e);
-    take_args(c, e, &in);
+    take_args(e, &in);
     return trace_builder_event(c->b, &in);
 }
 
@@ -532,8 +527,8 @@ marey_status chrome_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
     jspan ph = jevent_field(e, JKEY_PH);
-    if (c->taker && !c->pipe && !(e->seen >> JKEY_ARGS & 1)) {
-        arg_taker_forget(c->taker);
+    if (c->b->taker && !(e->seen >> JKEY_ARGS & 1)) {
+        arg_taker_forget(c->b->taker);
     }
     if (e->like) {
         chrome_like *like = &c->likes[e->like % CHROME_LIKES];
@@ -620,7 +615,6 @@ void chrome_init(chrome_reader *c, trace_builder *b)
 {
     memset(c, 0, sizeof *c);
     c->b = b;
-    c->taker = b->taker;
     c->ac2g = NO_ID;
     c->pairs = (pairs){.emit = on_pair, .ctx = c, .diag = b->diag, .file = b->file};
     jwalk_ops ops = {.event = chrome_event, .args = chrome_args_follow, .want = on_want, .meta = on_meta};
@@ -632,7 +626,6 @@ void chrome_restart_walk(chrome_reader *c, bool lost, uint64_t offset)
     jwalk *w = &c->walk;
     jwalk_ops ops = w->ops;
     unsigned saw = w->saw;
-    c->taker = c->b->taker;
     jwalk_init(w, &ops, c, c->b->diag, c->b->file);
     memset(c->likes, 0, sizeof c->likes);
     w->saw = saw;

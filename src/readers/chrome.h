@@ -71,10 +71,7 @@ typedef struct chrome_reader {
     void *hook_ctx;
     bool times_are_text; /* quoted times are the dialect's own way and no loss */
     jwalk walk;
-    chrome_pipe *pipe;  /* what the walk goes through on its way to another thread; NULL: nothing */
-    arg_taker *taker;   /* the walker's; NULL: arguments are kept as text */
-    const char *record; /* with a pipe: of the event at hand */
-    size_t n_record;
+    chrome_pipe *pipe; /* what the walk goes through on its way to another thread; NULL: nothing */
     pairs pairs;
     chrome_source sources[CHROME_SOURCE_CACHE];
     chrome_like likes[CHROME_LIKES]; /* by jevent.like, the latest of those that share a place */
@@ -106,15 +103,6 @@ marey_status chrome_read_into(chrome_reader *c, const char *path, const reader_p
 /* chrome_args.c */
 /** As jwalk_ops.args wants it. */
 size_t chrome_args_follow(void *ctx, jevent *e, const char *text, size_t n);
-/* The record of an event's arguments before it is written. */
-typedef struct chrome_record {
-    size_t n; /* bytes; 0: none, or what is done with the arguments is not known yet */
-    bool is_taken;
-} chrome_record;
-/** On the walker's thread: of arguments that go into a row as they are. The reader has a taker. */
-chrome_record chrome_record_of(chrome_reader *c, const jevent *e);
-/** Into r->n bytes and ARG_RECORD_PAD_BYTES more; then as chrome_args_learn(). */
-void chrome_record_put(chrome_reader *c, const jevent *e, const chrome_record *r, char *out);
 /** After the event was pushed: note where in the shape of its arguments the wanted ones are. */
 void chrome_args_learn(chrome_reader *c, const jevent *e);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/decns.h"
 #include "readers/chrome.h"
 
 /* A number that events of the same name share: the name's ends and length. Up to 8 bytes on either side of it are
@@ -27,7 +26,7 @@ static uint32_t kind_of(const jevent *e)
 
 static void set_args(const chrome_reader *c, jevent *e, const chrome_shape *shape, const char *text)
 {
-    const arg_taker *t = c->taker;
+    const arg_taker *t = c->b->taker;
     for (uint32_t i = 0; i < shape->n; i++) {
         const chrome_arg *a = &c->shape_args[shape->first + i];
         const char *from = text + arg_taker_piece(t, a->piece) + a->from;
@@ -40,7 +39,7 @@ static void set_args(const chrome_reader *c, jevent *e, const chrome_shape *shap
 size_t chrome_args_follow(void *ctx, jevent *e, const char *text, size_t n)
 {
     chrome_reader *c = ctx;
-    arg_taker *t = c->taker;
+    arg_taker *t = c->b->taker;
     c->args_known = false;
     size_t len = t ? arg_taker_follow(t, kind_of(e), text, n) : 0;
     if (len == 0 || t->index >= c->n_shapes) {
@@ -71,7 +70,7 @@ static uint32_t piece_of(const arg_taker *t, uint32_t at, uint32_t *byte)
 
 void chrome_args_learn(chrome_reader *c, const jevent *e)
 {
-    arg_taker *t = c->taker;
+    arg_taker *t = c->b->taker;
     jspan args = jevent_field(e, JKEY_ARGS);
     if (!t || c->args_known || args.kind != JKIND_OBJECT || t->text != args.s || t->n != args.n) {
         return; /* the last: what was pushed has no shape, or other arguments than the event's */
@@ -102,50 +101,5 @@ void chrome_args_learn(chrome_reader *c, const jevent *e)
         a.end_piece = (uint16_t)end_piece;
         VEC_PUSH(c->shape_args, c->n_shape_args, c->cap_shape_args, a);
         shape->n++;
-    }
-}
-
-/* Events that become a row at once, rather than when their other half comes. */
-static bool is_row(const jevent *e)
-{
-    jspan ph = jevent_field(e, JKEY_PH);
-    return ph.kind == JKIND_STRING && ph.n == 1 && memchr("XiIRPnTp", ph.s[0], 8) != NULL;
-}
-
-static bool has_start(const jevent *e)
-{
-    jspan ts = jevent_field(e, JKEY_TS);
-    int64_t ns;
-    bool is_text = ts.kind == JKIND_STRING || ts.kind == JKIND_SCALAR;
-    return is_text && decns_parse_us(ts.s, ts.n, &ns) == DECNS_OK;
-}
-
-chrome_record chrome_record_of(chrome_reader *c, const jevent *e)
-{
-    arg_taker *t = c->taker;
-    jspan args = jevent_field(e, JKEY_ARGS);
-    if (args.kind == JKIND_NONE) {
-        arg_taker_forget(t);
-        return (chrome_record){0};
-    }
-    if (args.kind != JKIND_OBJECT || args.n <= 2 || !is_row(e)) {
-        return (chrome_record){0};
-    }
-    bool taken = arg_taker_followed(t, args.s, args.n);
-    if (!taken && !has_start(e)) {
-        return (chrome_record){0}; /* it will not be pushed: its arguments are none of the run's */
-    }
-    taken = taken || arg_taker_take(t, kind_of(e), args.s, args.n);
-    return (chrome_record){taken ? arg_taker_record_most(t) : sizeof(uint32_t) + args.n, taken};
-}
-
-void chrome_record_put(chrome_reader *c, const jevent *e, const chrome_record *r, char *out)
-{
-    jspan args = jevent_field(e, JKEY_ARGS);
-    if (r->is_taken) {
-        (void)arg_taker_record(c->taker, out);
-        chrome_args_learn(c, e);
-    } else if (r->n > 0) {
-        arg_record_text(out, args.s, args.n);
     }
 }

@@ -5,14 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum {
     BATCHES = 4,
     BATCH_BYTES = 128 * 1024,
     BATCH_KEPT_BYTES = 1024 * 1024, /* a larger one held a huge event: its room is given back */
     ITEM_ALIGN = 16,
-    ITEM_PAD = 64, /* readable behind a batch */
+    ITEM_PAD = JWALK_PAD_BYTES, /* readable behind a batch */
     KEPT_TEXT_BYTES = 1024
 };
+
+/* In args_seen of an event on its way: its arguments were not looked into, and lie in arg[0]. */
+static const uint32_t unseen_args = UINT32_C(1) << 31;
 
 /* What events of one jevent.like do not share. */
 static const uint32_t varying = 1U << JKEY_NAME | 1U << JKEY_TS | 1U << JKEY_DUR | 1U << JKEY_ID | 1U << JKEY_ARGS;
@@ -25,24 +32,24 @@ typedef struct item {
     uint32_t size; /* with all that belongs to it */
 } item;
 
-/* An interval like one that was sent whole: what it shares with that one is not sent again. Its name and the record of
- * its arguments follow. */
+/* An interval like one that was sent whole: what it shares with that one is not sent again. Its name and arguments
+ * follow. */
 typedef struct plain_item {
     item head;
     uint64_t offset;
     uint32_t like;
-    uint32_t n_name, n_record;
-    uint8_t n_ts, n_dur, n_correlation, name_kind;
-    char ts[32], dur[16], correlation[16];
+    uint32_t n_name, n_args;
+    uint8_t n_ts, n_dur, name_kind, args_kind;
+    char ts[32], dur[16];
+    bool args_skipped;
 } plain_item;
 
-/* Any event. The spans of its fields `sent` and of `args_seen` follow, then their texts, then the record of its
- * arguments. What is seen and not sent, the other thread keeps. */
+/* Any event. The spans of its fields `sent` and of `args_seen` follow, then their texts. What is seen and not sent, the
+ * other thread keeps. */
 typedef struct event_item {
     item head;
     uint64_t offset;
     uint32_t like, seen, sent, args_seen;
-    uint32_t n_record;
     bool args_skipped, is_kept; /* is_kept: it is kept from now on */
 } event_item;
 
@@ -88,7 +95,6 @@ struct chrome_pipe {
     diag *told;          /* likewise */
     diag losses;         /* the walker's since the last item */
     marey_status failed; /* `status` when it was looked at last */
-    arg_taker *late;     /* of the other thread: for arguments that are known when intervals are paired */
     struct {
         uint32_t like; /* of the event that the other thread keeps there; 0: none */
         bool is_plain;
@@ -96,6 +102,9 @@ struct chrome_pipe {
     /* the other thread */
     kept_event *kept[CHROME_LIKES];
     jevent event;
+    jwalk args_walk; /* for arguments that the reader does not know */
+    jbits_fn bits;
+    const char *end; /* of the batch at hand */
 };
 
 /* ------------------------------------------------------------------ the walker's thread */
@@ -105,11 +114,10 @@ static size_t aligned(size_t n)
     return (n + ITEM_ALIGN - 1) & ~(size_t)(ITEM_ALIGN - 1);
 }
 
-/* Room for an item of the batch to fill; `size` is a multiple of ITEM_ALIGN. */
-static void *put_item(chrome_pipe *p, item_kind kind, size_t size)
+/* Room for an item of the batch to fill; `size` is a multiple of 8. */
+static inline void *put_item(chrome_pipe *p, item_kind kind, size_t size)
 {
     batch *b = &p->batches[p->n_filled % BATCHES];
-    b->n = p->failed == MAREY_OK ? b->n : 0; /* nobody reads it any more */
     VEC_RESERVE(b->bytes, b->cap, b->n + size + ITEM_PAD);
     item *i = (item *)(void *)(b->bytes + b->n);
     *i = (item){kind, (uint32_t)size};
@@ -128,6 +136,9 @@ static marey_status hand_over(chrome_pipe *p)
     }
     p->failed = p->status;
     (void)pthread_mutex_unlock(&p->lock);
+    if (p->failed != MAREY_OK) {
+        p->batches[p->n_filled % BATCHES].n = 0; /* nobody reads it any more */
+    }
     return p->failed;
 }
 
@@ -157,43 +168,98 @@ static char *put_span(char *out, jspan s)
     return out + aligned(s.n);
 }
 
+#ifdef __SSE2__
+/* The first brace behind `from` that is in no string; NULL: there is none, or a backslash is before it. */
+static const char *first_brace(const char *from, const char *end)
+{
+    unsigned quotes_before = 0; /* an odd number of bits: the block begins in a string */
+    for (const char *p = from; p < end; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i braces = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('{')), _mm_cmpeq_epi8(v, _mm_set1_epi8('}')));
+        __m128i marks = _mm_or_si128(braces, _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+        unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+        for (unsigned left = (unsigned)_mm_movemask_epi8(marks); left; left &= left - 1) {
+            unsigned bit = left & -left;
+            const char *at = p + __builtin_ctz(left);
+            if (*at == '\\') {
+                return NULL;
+            }
+            if (!__builtin_parity(quotes_before ^ (quotes & (bit - 1)))) {
+                return at < end ? at : NULL;
+            }
+        }
+        quotes_before ^= quotes;
+    }
+    return NULL;
+}
+#else
+static const char *first_brace(const char *from, const char *end)
+{
+    bool in_string = false;
+    for (const char *p = from; p < end && *p != '\\'; p++) {
+        in_string ^= *p == '"';
+        if (!in_string && (*p == '{' || *p == '}')) {
+            return p;
+        }
+    }
+    return NULL;
+}
+#endif
+
+/* As jwalk_ops.args: arguments without objects in them are left for the other thread to look into. Where they end is
+ * where the walk would find it. */
+static size_t skip_args(void *ctx, jevent *e, const char *text, size_t n)
+{
+    (void)ctx;
+    const char *close = first_brace(text + 1, text + n);
+    if (!close || *close != '}') {
+        return 0;
+    }
+    size_t len = (size_t)(close - text) + 1;
+    e->args_seen = unseen_args;
+    e->arg[0] = (jspan){text, (uint32_t)len, JKIND_OBJECT};
+    return len;
+}
+
+/* The other thread looks into the arguments that the field holds. Only where that key came twice, there are others. */
+static inline bool has_other_args(const jevent *e)
+{
+    return e->args_seen != 0 && e->field[JKEY_ARGS].kind != JKIND_OBJECT;
+}
+
 /* Can it be sent as a plain item? The other thread keeps one that is like it. */
 static inline bool is_plain(const jevent *e)
 {
-    if (e->args_seen & ~(1U << JARG_CORRELATION)) {
-        return false;
-    }
     jspan ts = e->field[JKEY_TS];
     jspan dur = e->field[JKEY_DUR];
     jspan name = e->field[JKEY_NAME];
     plain_item *m = NULL;
     return ts.kind == JKIND_SCALAR && ts.n <= sizeof m->ts && dur.kind == JKIND_SCALAR && dur.n <= sizeof m->dur &&
            (name.kind == JKIND_STRING || name.kind == JKIND_SCALAR) && name.n <= CHROME_NAME_BYTES_MAX &&
-           jevent_arg(e, JARG_CORRELATION).n <= sizeof m->correlation;
+           !has_other_args(e);
 }
 
-static void put_plain(chrome_pipe *p, const jevent *e, const chrome_record *r)
+static void put_plain(chrome_pipe *p, const jevent *e)
 {
     jspan ts = e->field[JKEY_TS];
     jspan dur = e->field[JKEY_DUR];
     jspan name = e->field[JKEY_NAME];
-    plain_item *m = put_item(p, ITEM_PLAIN, sizeof *m + aligned(name.n) + aligned(r->n));
+    jspan args = jevent_field(e, JKEY_ARGS);
+    size_t name_room = aligned(name.n);
+    plain_item *m = put_item(p, ITEM_PLAIN, sizeof *m + name_room + aligned(args.n));
     m->offset = e->offset;
     m->like = e->like;
     m->n_name = name.n;
-    m->n_record = (uint32_t)r->n;
+    m->n_args = args.n;
     m->n_ts = (uint8_t)ts.n;
     m->n_dur = (uint8_t)dur.n;
     m->name_kind = (uint8_t)name.kind;
-    m->n_correlation = 0;
+    m->args_kind = (uint8_t)args.kind;
+    m->args_skipped = e->args_skipped;
     memcpy(m->ts, ts.s, sizeof m->ts);
     memcpy(m->dur, dur.s, sizeof m->dur);
-    if (e->args_seen) {
-        m->n_correlation = (uint8_t)e->arg[JARG_CORRELATION].n;
-        memcpy(m->correlation, e->arg[JARG_CORRELATION].s, sizeof m->correlation);
-    }
     arg_record_copy((char *)(m + 1), name.s, name.n);
-    chrome_record_put(p->c, e, r, (char *)(m + 1) + aligned(name.n));
+    arg_record_copy((char *)(m + 1) + name_room, args.s, args.n);
 }
 
 /* The spans that are sent. @return how many bytes they and their texts take */
@@ -201,16 +267,21 @@ static size_t spans_of(const jevent *e, uint32_t sent, jspan *spans, size_t *n_s
 {
     jspan *s = spans;
     size_t n = 0;
-    for (uint32_t left = sent; left; left &= left - 1, s++) {
-        *s = jevent_field(e, (jkey)__builtin_ctz(left));
-        n += aligned(s->n);
+    for (uint32_t left = sent; left; left &= left - 1) {
+        *s++ = jevent_field(e, (jkey)__builtin_ctz(left));
     }
-    for (uint32_t left = e->args_seen; left; left &= left - 1, s++) {
-        *s = e->arg[__builtin_ctz(left)];
-        n += aligned(s->n);
+    if (has_other_args(e) && e->args_seen == unseen_args) {
+        *s++ = e->arg[0];
+    } else if (has_other_args(e)) {
+        for (uint32_t left = e->args_seen; left; left &= left - 1) {
+            *s++ = e->arg[__builtin_ctz(left)];
+        }
     }
     *n_spans = (size_t)(s - spans);
-    return n + *n_spans * sizeof *s;
+    for (size_t i = 0; i < *n_spans; i++) {
+        n += sizeof *s + aligned(spans[i].n);
+    }
+    return n;
 }
 
 /* Does the other thread keep it for those like it? */
@@ -223,20 +294,18 @@ static bool is_to_keep(const jevent *e)
     return e->like != 0 && n <= KEPT_TEXT_BYTES;
 }
 
-static void put_event(chrome_pipe *p, const jevent *e, bool is_kept, const chrome_record *r)
+static void put_event(chrome_pipe *p, const jevent *e, bool is_kept)
 {
     jspan spans[JKEY_COUNT + JARG_COUNT];
     size_t n_spans;
     uint32_t sent = is_kept ? e->seen & varying : e->seen;
-    sent &= r->n > 0 ? ~(1U << JKEY_ARGS) : UINT32_MAX;
     size_t n = spans_of(e, sent, spans, &n_spans);
-    event_item *m = put_item(p, ITEM_EVENT, sizeof *m + n + aligned(r->n));
+    event_item *m = put_item(p, ITEM_EVENT, sizeof *m + n);
     m->offset = e->offset;
     m->like = e->like;
     m->seen = e->seen;
     m->sent = sent;
-    m->args_seen = e->args_seen;
-    m->n_record = (uint32_t)r->n;
+    m->args_seen = has_other_args(e) ? e->args_seen : 0;
     m->args_skipped = e->args_skipped;
     m->is_kept = !is_kept && is_to_keep(e);
     if (m->is_kept) {
@@ -248,7 +317,6 @@ static void put_event(chrome_pipe *p, const jevent *e, bool is_kept, const chrom
     for (size_t i = 0; i < n_spans; i++) {
         out = put_span(out, spans[i]);
     }
-    chrome_record_put(p->c, e, r, out);
 }
 
 static marey_status take_event(void *ctx, const jevent *e)
@@ -258,13 +326,12 @@ static marey_status take_event(void *ctx, const jevent *e)
     if (p->losses.n_losses > 0) {
         put_losses(p);
     }
-    chrome_record r = chrome_record_of(c, e);
     unsigned place = e->like % CHROME_LIKES;
     bool is_kept = e->like && p->kept_there[place].like == e->like;
     if (is_kept && p->kept_there[place].is_plain && is_plain(e)) {
-        put_plain(p, e, &r);
+        put_plain(p, e);
     } else {
-        put_event(p, e, is_kept, &r);
+        put_event(p, e, is_kept);
     }
     return p->batches[p->n_filled % BATCHES].n >= BATCH_BYTES ? hand_over(p) : p->failed;
 }
@@ -288,19 +355,30 @@ static void take_meta(void *ctx, jspan key, jspan value)
 
 /* ------------------------------------------------------------------ the other thread */
 
+/* What a walk over the event would have found in its arguments. */
+static void look_into(chrome_pipe *p, jevent *e, jspan args)
+{
+    size_t known = chrome_args_follow(p->c, e, args.s, (size_t)(p->end - args.s));
+    if (known != args.n) {
+        jwalk_args(&p->args_walk, e, args.s, args.n, p->bits);
+        p->c->args_known = false;
+    }
+}
+
 static marey_status on_plain_item(chrome_pipe *p, const plain_item *m)
 {
     jevent *e = &p->kept[m->like % CHROME_LIKES]->e;
     const char *name = (const char *)(m + 1);
     e->offset = m->offset;
+    e->args_seen = 0;
+    e->args_skipped = m->args_skipped;
     e->field[JKEY_NAME] = (jspan){name, m->n_name, m->name_kind};
     e->field[JKEY_TS] = (jspan){m->ts, m->n_ts, JKIND_SCALAR};
     e->field[JKEY_DUR] = (jspan){m->dur, m->n_dur, JKIND_SCALAR};
-    e->arg[JARG_CORRELATION] = (jspan){m->correlation, m->n_correlation, JKIND_SCALAR};
-    e->field[JKEY_ARGS].kind = JKIND_NONE;
-    e->args_seen = m->n_correlation ? 1U << JARG_CORRELATION : 0;
-    p->c->record = name + aligned(m->n_name);
-    p->c->n_record = m->n_record;
+    e->field[JKEY_ARGS] = (jspan){name + aligned(m->n_name), m->n_args, m->args_kind};
+    if (m->args_kind == JKIND_OBJECT) {
+        look_into(p, e, e->field[JKEY_ARGS]);
+    }
     return chrome_event(p->c, e);
 }
 
@@ -328,33 +406,45 @@ static void keep_event(chrome_pipe *p, const jevent *e)
     }
 }
 
+/* The arguments of an event whose field does not hold them. */
+static void take_other_args(chrome_pipe *p, jevent *e, uint32_t seen, const jspan *spans, const char *text)
+{
+    if (seen == unseen_args) {
+        look_into(p, e, (jspan){text, spans->n, spans->kind});
+        return;
+    }
+    e->args_seen = seen;
+    for (uint32_t left = seen; left; left &= left - 1, spans++) {
+        e->arg[__builtin_ctz(left)] = (jspan){text, spans->n, spans->kind};
+        text += aligned(spans->n);
+    }
+}
+
 static marey_status on_event_item(chrome_pipe *p, const event_item *m)
 {
     const jspan *spans = (const jspan *)(const void *)(m + 1);
-    size_t n_spans = (size_t)__builtin_popcount(m->sent) + (size_t)__builtin_popcount(m->args_seen);
-    const char *text = (const char *)(spans + n_spans);
-    bool is_whole = !(m->seen & ~m->sent & ~varying);
+    unsigned n_args = m->args_seen == unseen_args ? 1 : (unsigned)__builtin_popcount(m->args_seen);
+    const char *text = (const char *)(spans + (unsigned)__builtin_popcount(m->sent) + n_args);
+    bool is_whole = !(m->seen & ~m->sent);
     jevent *e = is_whole ? &p->event : &p->kept[m->like % CHROME_LIKES]->e;
     e->seen = m->seen;
-    e->args_seen = m->args_seen;
+    e->args_seen = 0;
     e->args_skipped = m->args_skipped;
     e->like = m->like;
     e->offset = m->offset;
     e->steady = e->field;
-    e->field[JKEY_ARGS].kind = JKIND_NONE; /* where they are not sent, they are in the record */
     for (uint32_t left = m->sent; left; left &= left - 1, spans++) {
         e->field[__builtin_ctz(left)] = (jspan){text, spans->n, spans->kind};
-        text += aligned(spans->n);
-    }
-    for (uint32_t left = m->args_seen; left; left &= left - 1, spans++) {
-        e->arg[__builtin_ctz(left)] = (jspan){text, spans->n, spans->kind};
         text += aligned(spans->n);
     }
     if (m->is_kept) {
         keep_event(p, e);
     }
-    p->c->record = text;
-    p->c->n_record = m->n_record;
+    if (m->args_seen) {
+        take_other_args(p, e, m->args_seen, spans, text);
+    } else if (e->seen >> JKEY_ARGS & 1 && e->field[JKEY_ARGS].kind == JKIND_OBJECT) {
+        look_into(p, e, e->field[JKEY_ARGS]);
+    }
     return chrome_event(p->c, e);
 }
 
@@ -388,12 +478,16 @@ static marey_status on_item(chrome_pipe *p, const item *i)
 static marey_status on_batch(chrome_pipe *p, batch *b)
 {
     marey_status status = MAREY_OK;
+    p->end = b->bytes + b->n;
     for (size_t at = 0; at < b->n && status == MAREY_OK;) {
         const item *i = (const item *)(const void *)(b->bytes + at);
         status = on_item(p, i);
         at += i->size;
     }
     b->n = 0;
+    if (p->c->b->taker) {
+        arg_taker_forget(p->c->b->taker);
+    }
     if (b->cap > BATCH_KEPT_BYTES) {
         free(b->bytes);
         *b = (batch){0};
@@ -443,7 +537,6 @@ static void free_all(chrome_pipe *p)
         }
     }
     diag_deinit(&p->losses);
-    arg_taker_destroy(&p->late);
     (void)pthread_mutex_destroy(&p->lock);
     (void)pthread_cond_destroy(&p->changed);
     free(p);
@@ -457,18 +550,19 @@ chrome_pipe *chrome_pipe_start(chrome_reader *c)
     (void)pthread_cond_init(&p->changed, NULL);
     diag_init(&p->losses);
     atomic_init(&p->n_events, c->b->n_events);
-    p->late = arg_taker_create(c->taker->shapes);
+    jwalk_ops none = {0};
+    jwalk_init(&p->args_walk, &none, NULL, NULL, 0);
+    p->bits = jbits;
     p->ops = c->walk.ops;
     p->told = c->walk.diag;
     c->walk.ops.event = take_event;
+    c->walk.ops.args = skip_args;
     c->walk.ops.meta = take_meta;
     c->walk.diag = p->told ? &p->losses : NULL;
-    c->b->taker = p->late;
     c->pipe = p;
     if (pthread_create(&p->thread, NULL, work, p) != 0) {
         c->walk.ops = p->ops;
         c->walk.diag = p->told;
-        c->b->taker = c->taker;
         c->pipe = NULL;
         free_all(p);
         return NULL;
@@ -493,7 +587,6 @@ marey_status chrome_pipe_end(chrome_pipe **pp, marey_status status)
     chrome_reader *c = p->c;
     c->walk.ops = p->ops;
     c->walk.diag = p->told;
-    c->b->taker = c->taker;
     c->pipe = NULL;
     marey_status worked = p->status;
     free_all(p);

@@ -1,8 +1,8 @@
 /*
- * Two threads for one stream. The caller's walks the text and takes arguments apart; what it finds goes in batches to a
- * thread that does all else (times, names, rows, flows, the builder's flush), in the order of the stream, so that the
- * result is the one that a single thread gives. A batch holds copies of what its events need, a few dozen bytes for a
- * plain interval; batches are few and take turns.
+ * Two threads for one stream. The caller's walks the text; what it finds goes in batches to a thread that does all else
+ * (arguments, times, names, rows, flows, the builder's flush), in the order of the stream, so that the result is the
+ * one that a single thread gives. A batch holds copies of what differs from event to event; batches are few and take
+ * turns.
  *
  * Thread: both functions on the walker's. In between, the builder and its diag belong to the other thread.
  */
@@ -13,7 +13,7 @@
 
 typedef struct chrome_pipe chrome_pipe;
 
-/** Before the walk of a stream, once the walker was begun anew. The builder has a taker, the reader no hook.
+/** Before the walk of a stream, once the walker was begun anew. The reader has no hook.
  *  @return NULL when there is no thread to be had: then all stays on this one */
 chrome_pipe *chrome_pipe_start(chrome_reader *c);
 

@@ -183,8 +183,7 @@ static bool wants_ahead(const pass *p)
 
 static bool wants_pipe(const pass *p)
 {
-    bool can = p->reader->taker && !p->reader->hook;
-    return can && (p->tuning ? p->tuning->pipe : wants_thread(p, PIPE_MIN_BYTES, PIPE_MIN_PLAIN_BYTES));
+    return !p->reader->hook && (p->tuning ? p->tuning->pipe : wants_thread(p, PIPE_MIN_BYTES, PIPE_MIN_PLAIN_BYTES));
 }
 
 static marey_status walk(pass *p)

@@ -36,7 +36,7 @@ typedef struct reader_tuning {
     bool eager;          /* walk after every read */
     bool zlib;           /* unpack by zlib */
     bool ahead;          /* unpack on a thread of its own, however small the input */
-    bool pipe;           /* walk on one thread and push on another, likewise; where the builder has a taker */
+    bool pipe;           /* walk on one thread and push on another, likewise */
     jbits_fn bits;
 } reader_tuning;
 

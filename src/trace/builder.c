@@ -282,9 +282,6 @@ static marey_status make_room(trace_builder *b, size_t n_args)
 /* Room that the event's arguments need in the chunk. *is_taken: the builder's taker has taken them apart. */
 static size_t args_room(trace_builder *b, const trace_event_in *e, bool *is_taken)
 {
-    if (e->record) {
-        return e->args_len > 0 ? e->args_len + ARG_RECORD_PAD_BYTES : 0;
-    }
     if (!e->args || e->args_len == 0 || !b->taker) {
         return e->args ? e->args_len : 0;
     }
@@ -299,10 +296,6 @@ static size_t put_args(const trace_builder *b, const trace_event_in *e, char *ou
 {
     if (is_taken) {
         return arg_taker_record(b->taker, out);
-    }
-    if (e->record) {
-        arg_record_copy(out, e->record, e->args_len);
-        return e->args_len;
     }
     if (b->taker) {
         arg_record_text(out, e->args, e->args_len);

@@ -55,10 +55,8 @@ typedef struct trace_event_in {
     uint32_t thread;
     uint32_t name;
     uint64_t correlation;
-    const char *args;   /* raw text "{...}" or NULL */
-    const char *record; /* or, where the builder has a taker, what another one made of it (trace/arg_shapes.h), with
-                           ARG_RECORD_PAD_BYTES readable behind it */
-    uint32_t args_len;  /* of the one or the other */
+    const char *args; /* raw text "{...}" or NULL */
+    uint32_t args_len;
     uint8_t flags;
 } trace_event_in;
 
