@@ -645,7 +645,7 @@ static marey_status take_result(reading *r)
 
 marey_status source_load(source *s)
 {
-    enum { SORTER_MIN_BYTES = 8 << 20 };
+    enum { SORTER_MIN_BYTES = 64 << 20 }; /* from here on pieces may have to go to the scratch file */
     reading *r = mem_calloc(1, sizeof *r);
     r->s = s;
     trace_builder *b = &r->builder;
