@@ -9,7 +9,7 @@
  * block, so the event carries a tag, and the store tells tag and row (emit_on_row).
  */
 
-enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18, LAUNCHES_FIRST = 256 };
+enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18, LAUNCHES_FIRST = 256, LAUNCHES_MANY = 1 << 16 };
 
 void tag_add(source *s, uint64_t *tag, uint64_t more)
 {
@@ -50,7 +50,8 @@ static inline launch_slot *find_launch(const annotation *a, const launch_map *m,
 
 static void grow_launches(const annotation *a, launch_map *m)
 {
-    launch_map more = {.n = m->n, .cap = m->cap ? m->cap * 4 : LAUNCHES_FIRST};
+    size_t times = m->cap < LAUNCHES_MANY ? 4 : 2;
+    launch_map more = {.n = m->n, .cap = m->cap ? m->cap * times : LAUNCHES_FIRST};
     more.slots = mem_calloc(more.cap, sizeof *more.slots);
     for (size_t i = 0; i < m->cap; i++) {
         if (m->slots[i].value != 0) {
@@ -68,7 +69,7 @@ static void grow_launches(const annotation *a, launch_map *m)
 static uint64_t *launch_place(const annotation *a, rank_state *k, uint64_t correlation)
 {
     launch_map *m = &k->launches;
-    if (m->n * 2 >= m->cap) {
+    if (m->n * 2 >= m->cap && m->n < GENERATION) {
         grow_launches(a, m);
     }
     launch_slot *slot = find_launch(a, m, correlation);
