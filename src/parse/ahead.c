@@ -9,8 +9,9 @@
 enum { SLOTS = 4, SLOT_BYTES = 256 * 1024 };
 
 typedef struct slot {
-    uint8_t *data;
-    size_t n; /* 0: the end of the stream */
+    char *room;    /* owned; AHEAD_FRONT_BYTES, SLOT_BYTES, AHEAD_PAD_BYTES */
+    uint8_t *data; /* in it */
+    size_t n;      /* 0: the end of the stream */
     uint64_t bytes_in;
 } slot;
 
@@ -24,8 +25,8 @@ struct ahead {
     unsigned n_taken;
     bool stop;
     /* the caller's */
-    size_t at; /* in the slot being read */
-    bool ended;
+    size_t at;         /* in the slot being read */
+    bool ended, holds; /* holds: the slot was given out whole */
     uint64_t bytes_in;
 };
 
@@ -74,7 +75,7 @@ static void free_all(ahead *a)
     (void)pthread_mutex_destroy(&a->lock);
     (void)pthread_cond_destroy(&a->changed);
     for (int i = 0; i < SLOTS; i++) {
-        free(a->slots[i].data);
+        free(a->slots[i].room);
     }
     free(a);
 }
@@ -86,7 +87,8 @@ ahead *ahead_start(source *s)
     (void)pthread_mutex_init(&a->lock, NULL);
     (void)pthread_cond_init(&a->changed, NULL);
     for (int i = 0; i < SLOTS; i++) {
-        a->slots[i].data = mem_alloc(SLOT_BYTES);
+        a->slots[i].room = mem_alloc(AHEAD_FRONT_BYTES + SLOT_BYTES + AHEAD_PAD_BYTES);
+        a->slots[i].data = (uint8_t *)a->slots[i].room + AHEAD_FRONT_BYTES;
     }
     if (pthread_create(&a->thread, NULL, work, a) != 0) {
         free_all(a);
@@ -114,8 +116,32 @@ static void release_slot(ahead *a)
     (void)pthread_mutex_unlock(&a->lock);
 }
 
+static void end_hold(ahead *a)
+{
+    if (a->holds) {
+        a->holds = false;
+        a->at = 0;
+        release_slot(a);
+    }
+}
+
+size_t ahead_take(ahead *a, char **text)
+{
+    end_hold(a);
+    if (a->ended) {
+        return 0;
+    }
+    const slot *s = current_slot(a);
+    a->bytes_in = s->bytes_in;
+    a->ended = s->n == 0;
+    a->holds = s->n > 0;
+    *text = s->room + AHEAD_FRONT_BYTES + a->at;
+    return s->n - a->at;
+}
+
 size_t ahead_read(ahead *a, void *dst, size_t cap)
 {
+    end_hold(a);
     if (a->ended || cap == 0) {
         return 0;
     }

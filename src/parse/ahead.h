@@ -15,6 +15,13 @@ typedef struct ahead ahead;
 ahead *ahead_start(source *s);
 /** The next bytes, up to `cap`; 0 at the end. */
 size_t ahead_read(ahead *a, void *dst, size_t cap);
+/**
+ * Instead of ahead_read(), which copies them: all bytes of the next buffer where they lie, until the next call.
+ * AHEAD_FRONT_BYTES in front of them and AHEAD_PAD_BYTES behind are the caller's to write.
+ * @return how many they are; 0 at the end
+ */
+enum { AHEAD_FRONT_BYTES = 64 * 1024, AHEAD_PAD_BYTES = 128 };
+size_t ahead_take(ahead *a, char **text);
 /** What source_bytes_in() was when the bytes read last came. */
 uint64_t ahead_bytes_in(ahead *a);
 /** Stop, join, and give back the source. */

@@ -154,6 +154,61 @@ static jwalk_result run_buffered(window *win, jwalk *w, const jstream_options *o
     return result;
 }
 
+/* The text behind what the window holds, in the window. @return STOPPED or MORE */
+static jwalk_result run_behind(window *win, jwalk *w, const jstream_options *o, const char *text, size_t n)
+{
+    if (n > win->cap - win->n) {
+        resize(win, win->n + n > win->cap * 2 ? win->n + n : win->cap * 2);
+    }
+    memcpy(win->text + win->n, text, n);
+    win->n += n;
+    return run_buffered(win, w, o, true);
+}
+
+/* The text where it lies, with what the window holds in front of it; what is left is the window's then. */
+static jwalk_result run_in_front(window *win, jwalk *w, const jstream_options *o, char *text, size_t n)
+{
+    text -= win->n;
+    memcpy(text, win->text, win->n);
+    memset(text + win->n + n, ' ', JWALK_PAD_BYTES);
+    n += win->n;
+    win->n = 0;
+    if (n > win->cap) {
+        resize(win, n);
+    }
+    size_t at = 0;
+    jwalk_result result = walk_text(win, w, o, text, n, false, &at);
+    win->n = n - at;
+    memcpy(win->text, text + at, win->n);
+    return result;
+}
+
+/* Pieces as they come, all but the end, which the window holds. */
+static marey_status run_taken(window *win, jwalk *w, const jstream_options *o)
+{
+    for (size_t got = 1; got > 0 && win->n < o->first_bytes;) {
+        if (win->n == win->cap) {
+            resize(win, win->cap * 2);
+        }
+        size_t room = win->cap - win->n;
+        size_t left = o->first_bytes - win->n;
+        got = o->read(o->ctx, win->text + win->n, left < room ? left : room);
+        win->n += got;
+    }
+    char *text;
+    for (size_t n; (n = o->take(o->ctx, &text)) > 0;) {
+        bool fits = win->n <= JSTREAM_FRONT_BYTES;
+        jwalk_result result = fits ? run_in_front(win, w, o, text, n) : run_behind(win, w, o, text, n);
+        if (result == JWALK_STOPPED) {
+            return w->status;
+        }
+        if (report(o) != MAREY_OK) {
+            return MAREY_CANCELLED;
+        }
+    }
+    return MAREY_OK;
+}
+
 static marey_status run(window *win, jwalk *w, const jstream_options *o)
 {
     bool more = true;
@@ -190,6 +245,9 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
         o.read = read_memory;
     }
     o.read_ctx = o.memory ? (void *)&m : o.ctx;
+    if (!o.memory && o.take) {
+        status = run_taken(&win, w, &o);
+    }
     status = status == MAREY_OK ? run(&win, w, &o) : status;
     free(win.text);
     free(win.bits);

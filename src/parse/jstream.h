@@ -11,11 +11,16 @@
 
 #include "parse/jwalk.h"
 
-enum { JSTREAM_WINDOW_BYTES = 256 * 1024 };
+enum { JSTREAM_WINDOW_BYTES = 256 * 1024, JSTREAM_FRONT_BYTES = 64 * 1024 };
 
 typedef struct jstream_options {
     size_t (*read)(void *ctx, void *dst, size_t cap); /* 0: the end */
     bool (*progress)(void *ctx);                      /* after each window; false: stop. NULL: none */
+    /* Instead of `read`, where it is not NULL: the next bytes of the stream where they lie, until the next call; 0: the
+     * end. JSTREAM_FRONT_BYTES in front of them and JWALK_PAD_BYTES behind can be written. What `read` gives first,
+     * `first_bytes`, comes by way of it. At the end `read` is asked again. */
+    size_t (*take)(void *ctx, char **text);
+    size_t first_bytes;
     void *ctx;
     const char *memory; /* the stream's text, where it lies in memory as a whole: walked in place, `read` is not used */
     size_t memory_bytes;

@@ -131,6 +131,15 @@ static size_t read_some(void *ctx, void *dst, size_t cap)
     return p->ahead ? ahead_read(p->ahead, dst, limit) : source_read(p->source, dst, limit);
 }
 
+_Static_assert((int)AHEAD_FRONT_BYTES >= (int)JSTREAM_FRONT_BYTES && (int)AHEAD_PAD_BYTES >= (int)JWALK_PAD_BYTES,
+               "the walker writes around the text that it takes");
+
+static size_t take_some(void *ctx, char **text)
+{
+    pass *p = ctx;
+    return ahead_take(p->ahead, text);
+}
+
 static bool report(void *ctx)
 {
     pass *p = ctx;
@@ -202,6 +211,10 @@ static marey_status walk(pass *p)
         o.bits = p->tuning->bits;
     }
     p->ahead = !o.memory && wants_ahead(p) ? ahead_start(p->source) : NULL;
+    if (p->ahead && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager))) {
+        o.take = take_some;
+        o.first_bytes = p->n_head - p->at_head;
+    }
     p->pipe = wants_pipe(p) ? chrome_pipe_start(p->reader) : NULL;
     marey_status status = jstream_run(&p->reader->walk, &o);
     status = chrome_pipe_end(&p->pipe, status);

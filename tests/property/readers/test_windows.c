@@ -250,6 +250,43 @@ static size_t gzip(const char *data, size_t n, char *out, size_t cap)
     return size;
 }
 
+/* Pieces that are walked where a thread put them: what is left of one goes in front of the next where there is room,
+ * and behind it in a buffer where there is not. Events of up to 700 000 bytes, between small ones. */
+static void pieces_read_ahead_give_the_same(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, SEED + 4);
+    strbuf want = {0};
+    strbuf got = {0};
+    for (int round = 0; round < 12; round++) {
+        strbuf b = {0};
+        strbuf_puts(&b, "{\"traceEvents\": [");
+        for (int i = 0; i < 400; i++) {
+            strbuf_printf(&b,
+                          "{\"ph\":\"X\",\"name\":\"n%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"x\":\"",
+                          i % 7, i);
+            size_t size = i % 40 == 7 ? prng_below(&r, 70000) : 0;
+            for (size_t k = 0; k < (round % 4 == 3 ? size : size / 40); k++) {
+                strbuf_puts(&b, "0123456789");
+            }
+            strbuf_puts(&b, "\"}},\n");
+        }
+        strbuf_puts(&b, round % 3 == 2 ? "{\"ph\":\"X\",\"name" : "]}");
+        read_text(b.s, b.n, NULL, &want);
+        char *gz = mem_alloc(b.n + 1000);
+        size_t n_gz = gzip(b.s, b.n, gz, b.n + 1000);
+        for (unsigned way = 0; way < 2; way++) {
+            read_text(gz, n_gz, &(reader_tuning){.ahead = true, .pipe = way == 1}, &got);
+            same("read ahead", &want, &got);
+        }
+        free(gz);
+        strbuf_deinit(&b);
+    }
+    strbuf_deinit(&want);
+    strbuf_deinit(&got);
+}
+
 static void compressed_text_gives_the_same(void **state)
 {
     (void)state;
@@ -288,9 +325,8 @@ static void compressed_text_gives_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_do_not_depend_on_cuts),
-        cmocka_unit_test(generated_trace_does_not_depend_on_cuts),
-        cmocka_unit_test(large_pieces_do_not_depend_on_cuts),
+        cmocka_unit_test(cases_do_not_depend_on_cuts),        cmocka_unit_test(generated_trace_does_not_depend_on_cuts),
+        cmocka_unit_test(large_pieces_do_not_depend_on_cuts), cmocka_unit_test(pieces_read_ahead_give_the_same),
         cmocka_unit_test(compressed_text_gives_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
