@@ -70,16 +70,12 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* 0..PAIRS-1 */
-static uint32_t pair_of(char a, char b)
+/* Of the two letters at `s`: 0..PAIRS-1. Which pair has which number differs among processors, and does not matter. */
+static uint32_t pair_at(const char *s)
 {
-    return (((uint32_t)(unsigned char)a << 8 | (uint32_t)(unsigned char)b) * 2654435761U) >> 23;
-}
-
-static void add_pair(pair_set *set, char a, char b)
-{
-    uint32_t pair = pair_of(a, b);
-    set->words[pair / 64] |= UINT64_C(1) << (pair % 64);
+    uint16_t both;
+    memcpy(&both, s, sizeof both);
+    return ((uint32_t)both * 2654435761U) >> 23;
 }
 
 /* `has`: a byte for each pair, whether the name has it. */
@@ -97,8 +93,15 @@ static bool has_pairs(const pair_set *need, const uint8_t has[PAIRS])
 
 static void pairs_of_name(const char *s, size_t n, uint8_t has[PAIRS])
 {
-    for (size_t i = 1; i < n; i++) {
-        has[pair_of(s[i - 1], s[i])] = 1;
+    size_t i = 0;
+    for (; i + 4 < n; i += 4) {
+        has[pair_at(s + i)] = 1;
+        has[pair_at(s + i + 1)] = 1;
+        has[pair_at(s + i + 2)] = 1;
+        has[pair_at(s + i + 3)] = 1;
+    }
+    for (; i + 1 < n; i++) {
+        has[pair_at(s + i)] = 1;
     }
 }
 
@@ -112,7 +115,8 @@ static pair_set pairs_of_pattern(const char *s)
     pair_set set = {0};
     for (size_t i = 1; s[0] && s[i]; i++) {
         if (!is_wild(s[i - 1]) && !is_wild(s[i])) {
-            add_pair(&set, s[i - 1], s[i]);
+            uint32_t pair = pair_at(s + i - 1);
+            set.words[pair / 64] |= UINT64_C(1) << (pair % 64);
         }
     }
     return set;
