@@ -527,6 +527,7 @@ marey_status chrome_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
     jspan ph = jevent_field(e, JKEY_PH);
+    c->b->at = e->offset;
     if (c->b->taker && !(e->seen >> JKEY_ARGS & 1)) {
         arg_taker_forget(c->b->taker);
     }
@@ -682,8 +683,8 @@ static void decode(void *ctx, const char *raw, size_t n, strbuf *out)
     chrome_reader *c = ctx;
     jtext_counts counts = {0};
     jtext_decode(raw, n, out, &counts);
-    diag_lose(c->b->diag, MAREY_LOSS_BAD_UTF8, c->b->file, DIAG_NO_OFFSET, counts.bad_utf8, NULL);
-    diag_lose(c->b->diag, MAREY_LOSS_CONTROL_BYTE, c->b->file, DIAG_NO_OFFSET, counts.control_bytes, NULL);
+    diag_lose(c->b->diag, MAREY_LOSS_BAD_UTF8, c->b->file, c->b->at, counts.bad_utf8, NULL);
+    diag_lose(c->b->diag, MAREY_LOSS_CONTROL_BYTE, c->b->file, c->b->at, counts.control_bytes, NULL);
 }
 
 marey_status chrome_finish(chrome_reader *c)

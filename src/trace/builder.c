@@ -20,6 +20,7 @@ void trace_builder_init(trace_builder *b)
     b->facts.device_name = NO_ID;
     b->first_ns = INT64_MAX;
     b->last_ns = INT64_MIN;
+    b->at = DIAG_NO_OFFSET;
 }
 
 static void free_chunk(trace_chunk *c)
@@ -43,6 +44,7 @@ void trace_builder_deinit(trace_builder *b)
     free(b->flows);
     free(b->samples);
     free(b->name_slots);
+    free(b->odd);
     free(b->facts.groups_json);
     trace_side_deinit(&b->side);
     memset(b, 0, sizeof *b);
@@ -74,7 +76,8 @@ static uint32_t make_thread(trace_builder *b, const char *pid, size_t n_pid, con
                              .process_name = NO_ID,
                              .labels = NO_ID,
                              .sort_index = INT64_MIN,
-                             .process_sort_index = INT64_MIN};
+                             .process_sort_index = INT64_MIN,
+                             .at = b->at};
         VEC_PUSH(b->threads, b->n_threads, b->cap_threads, t);
     }
     return id;
@@ -98,9 +101,26 @@ uint32_t trace_builder_thread(trace_builder *b, const char *pid, size_t n_pid, c
 
 /* ---- strings and names ---- */
 
+/* Plain printable ASCII without a backslash needs no decoding. */
+static bool is_plain(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c < 0x20 || c >= 0x7F || c == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint32_t trace_builder_string(trace_builder *b, const char *s, size_t n)
 {
-    return intern_put(&b->strings, s, n);
+    size_t before = b->strings.n;
+    uint32_t id = intern_put(&b->strings, s, n);
+    if (b->strings.n > before && !is_plain(s, n)) {
+        VEC_PUSH(b->odd, b->n_odd, b->cap_odd, ((trace_odd_string){id, b->at}));
+    }
+    return id;
 }
 
 uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source)
@@ -353,18 +373,6 @@ void trace_builder_sample(trace_builder *b, const trace_sample_in *s)
 
 /* ---- the end ---- */
 
-/* Plain printable ASCII without a backslash needs no decoding. */
-static bool is_plain(const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c < 0x20 || c >= 0x7F || c == '\\') {
-            return false;
-        }
-    }
-    return true;
-}
-
 static const char *decoded(trace_builder *b, const char *raw, size_t n, trace_decode_fn decode, void *ctx, strbuf *out)
 {
     strbuf_clear(out);
@@ -377,14 +385,15 @@ marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void
     marey_status status = flush(b);
     strbuf out = {0};
     b->is_decoded |= decode != NULL;
-    for (size_t i = 0; decode && i < b->strings.n; i++) {
-        if (!is_plain(b->strings.text[i], b->strings.len[i])) {
-            b->strings.text[i] = decoded(b, b->strings.text[i], b->strings.len[i], decode, ctx, &out);
-            b->strings.len[i] = (uint32_t)out.n;
-        }
+    for (size_t k = 0; decode && k < b->n_odd; k++) {
+        uint32_t i = b->odd[k].id;
+        b->at = b->odd[k].at;
+        b->strings.text[i] = decoded(b, b->strings.text[i], b->strings.len[i], decode, ctx, &out);
+        b->strings.len[i] = (uint32_t)out.n;
     }
     for (size_t i = 0; decode && i < b->n_threads; i++) {
         trace_thread_in *t = &b->threads[i];
+        b->at = t->at;
         if (!is_plain(t->pid, strlen(t->pid))) {
             t->pid = decoded(b, t->pid, strlen(t->pid), decode, ctx, &out);
         }

@@ -98,6 +98,7 @@ typedef struct trace_thread_in {
     uint32_t name, process_name, labels;    /* string ids or NO_ID */
     int64_t sort_index, process_sort_index; /* INT64_MIN: none */
     uint64_t n_events;
+    uint64_t at; /* where it came first */
 } trace_thread_in;
 
 typedef struct trace_name_in {
@@ -137,6 +138,11 @@ typedef struct trace_thread_cache {
     uint32_t id;
 } trace_thread_cache;
 
+typedef struct trace_odd_string {
+    uint32_t id;
+    uint64_t at; /* where it came first */
+} trace_odd_string;
+
 typedef struct trace_builder {
     /* set by the owner before use */
     trace_flush_fn flush; /* takes what is in the chunk; may swap its arrays for others of at least the same size; NULL:
@@ -146,6 +152,8 @@ typedef struct trace_builder {
     uint32_t file;    /* diag_file() id */
     const char *path; /* for messages */
     arg_taker *taker; /* arguments go into chunks as its records; NULL: as text */
+    uint64_t at;      /* byte offset of what is read now, if the reader keeps it; while strings are decoded: where the
+                         string first stood. DIAG_NO_OFFSET: not known */
     /* the result, filled while reading */
     trace_facts facts;
     intern strings; /* decoded names, categories, groups: valid UTF-8 after finish */
@@ -169,8 +177,10 @@ typedef struct trace_builder {
     trace_name_slot *name_slots;
     size_t n_name_slots, cap_name_slots;
     uint64_t name_seed;
-    uint32_t last_name; /* looked up last */
-    bool is_decoded;    /* the strings are no raw bytes any more */
+    uint32_t last_name;    /* looked up last */
+    bool is_decoded;       /* the strings are no raw bytes any more */
+    trace_odd_string *odd; /* strings that are to be decoded, ascending */
+    size_t n_odd, cap_odd;
     trace_thread_cache thread_cache[TRACE_THREAD_CACHE];
     arena mem;
 } trace_builder;
