@@ -121,7 +121,9 @@ jwalk_result jwalk_known(jwalk *w, const char *text, size_t n, jbits_fn bits, si
 {
     *consumed = 0;
     if (w->memo.off == 0 && is_between_events(w) && w->wasted_bytes <= JWALK_FREE_WASTE) {
-        *consumed = (size_t)(take_events(w, text, text + n, bits) - text);
+        /* No event is larger than this, for none is larger than all. */
+        const size_t most = w->state == JWALK_EVENTS ? JWALK_EVENT_BYTES_MAX : JWALK_LINE_BYTES_MAX;
+        *consumed = (size_t)(take_events(w, text, text + (n < most ? n : most), bits) - text);
         w->event_end = *consumed ? w->offset + *consumed : w->event_end;
     }
     return w->status == MAREY_OK ? JWALK_MORE : JWALK_STOPPED;

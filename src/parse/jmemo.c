@@ -20,7 +20,7 @@ void jmemo_miss(jmemo *m)
 static bool matches(const jmemo *m, const jmemo_node *s, const char *text, size_t n)
 {
     const char *own = jmemo_text(m, s);
-    return s->len <= n && text[s->probe] == own[s->probe] && jscan_same(text, own, s->len);
+    return s->len <= n && text[s->probe] == own[s->probe] && jscan_same(text, own, s->len, s->last_bits);
 }
 
 unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n)
@@ -85,16 +85,16 @@ static uint32_t keep_text(jmemo *m, const char *text, size_t n)
 }
 
 /* The steady fields of a step and those that came before it. */
-static void keep_steady(jmemo *m, jmemo_node *s, unsigned step)
+static void keep_steady(jmemo *m, jmemo_node *s, unsigned parent, unsigned step)
 {
     const jmemo_draft *d = &m->draft;
-    s->steady = m->nodes[s->parent].steady;
+    s->steady = m->nodes[parent].steady;
     for (unsigned i = 0; i < d->n_fields; i++) {
         const jmemo_field *f = &d->fields[i];
         if (f->step != step) {
             continue;
         }
-        if (s->steady == m->nodes[s->parent].steady) {
+        if (s->steady == m->nodes[parent].steady) {
             memcpy(m->steady[m->n_sets], m->steady[s->steady], sizeof m->steady[0]);
             s->steady = (uint16_t)m->n_sets++;
         }
@@ -157,12 +157,13 @@ static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *
 {
     const jmemo_step *from = &m->draft.steps[step];
     jmemo_node *s = &m->nodes[m->n_nodes];
-    *s = (jmemo_node){.what = from->what, .key = from->key, .parent = (uint16_t)parent};
+    *s = (jmemo_node){.what = from->what, .key = from->key};
     s->len = (uint16_t)(from->end - from->from);
     s->text = keep_text(m, text + from->from, s->len);
+    s->last_bits = UINT32_MAX >> (31 - (s->len - 1U) % 32);
     s->seen = seen_before(&m->draft, step + 1);
     s->skips_args = from->skips_args;
-    keep_steady(m, s, step);
+    keep_steady(m, s, parent, step);
     if (s->what == JMEMO_END && m->likes + 1 < JMEMO_LIKES) {
         s->like = (uint16_t)++m->likes;
     }

@@ -43,18 +43,19 @@ typedef enum jmemo_what {
 typedef struct jmemo_node {
     uint32_t text; /* where in the texts */
     uint16_t len;
-    uint8_t what;                    /* jmemo_what */
-    uint8_t key;                     /* jkey of the value that varies; NONE: of one that nobody wants */
-    uint16_t child, sibling, parent; /* nodes; 0: none. The child that hit last comes first */
-    uint16_t next;                   /* of a leaf: the first node of the event that followed last time */
-    uint32_t seen;                   /* jevent.seen before the value that varies */
-    uint16_t like;                   /* of a leaf: jevent.like */
-    uint16_t probe;                  /* a byte where this segment differs from others: tried first */
-    uint16_t steady;                 /* the set of the steady fields that came before */
-    uint8_t args_blocks;             /* before args: how many blocks of 64 bytes they took last time */
-    uint8_t open;                    /* of a first node: where the event's bracket is */
-    bool is_key_known;               /* of a first node: so is the first key */
-    bool skips_args;                 /* before args: jevent.args_skipped */
+    uint8_t what;            /* jmemo_what */
+    uint8_t key;             /* jkey of the value that varies; NONE: of one that nobody wants */
+    uint32_t last_bits;      /* a bit for each byte of the last 32 or less, where it is taken by 32 */
+    uint16_t child, sibling; /* nodes; 0: none. The child that hit last comes first */
+    uint16_t next;           /* of a leaf: the first node of the event that followed last time */
+    uint32_t seen;           /* jevent.seen before the value that varies */
+    uint16_t like;           /* of a leaf: jevent.like */
+    uint16_t probe;          /* a byte where this segment differs from others: tried first */
+    uint16_t steady;         /* the set of the steady fields that came before */
+    uint8_t args_blocks;     /* before args: how many blocks of 64 bytes they took last time */
+    uint8_t open;            /* of a first node: where the event's bracket is */
+    bool is_key_known;       /* of a first node: so is the first key */
+    bool skips_args;         /* before args: jevent.args_skipped */
 } jmemo_node;
 
 /* A segment of an event that is walked. */

@@ -27,7 +27,7 @@ static inline bool jscan_ends_scalar(char c)
 /*
  * jscan_quote: the first byte that is a quote or a backslash. jscan_number: the first that is none of those from '-' to
  * '9', which are those of numbers, mostly. Behind `end` where there is none before.
- * jscan_same: are n >= 1 bytes the same?
+ * jscan_same: are n >= 1 bytes the same? `last_bits`: a bit for each byte of the last 32 or less, as n is taken by 32.
  */
 #ifdef __x86_64__
 static inline __m128i jscan_load(const char *p)
@@ -61,7 +61,7 @@ static inline const char *jscan_number(const char *p, const char *end)
     return p;
 }
 
-static inline bool jscan_same(const char *a, const char *b, size_t n)
+static inline bool jscan_same(const char *a, const char *b, size_t n, uint32_t last_bits)
 {
     for (; n > 16; n -= 16, a += 16, b += 16) {
         if (_mm_movemask_epi8(_mm_cmpeq_epi8(jscan_load(a), jscan_load(b))) != 0xFFFF) {
@@ -69,6 +69,7 @@ static inline bool jscan_same(const char *a, const char *b, size_t n)
         }
     }
     unsigned same = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(jscan_load(a), jscan_load(b)));
+    (void)last_bits;
     return (~same & 0xFFFFU) << (16 - n) << 16 == 0;
 }
 
@@ -104,7 +105,7 @@ JSCAN_AVX2 static inline const char *jscan_number_avx2(const char *p, const char
     return p;
 }
 
-JSCAN_AVX2 static inline bool jscan_same_avx2(const char *a, const char *b, size_t n)
+JSCAN_AVX2 static inline bool jscan_same_avx2(const char *a, const char *b, size_t n, uint32_t last_bits)
 {
     for (; n > 32; n -= 32, a += 32, b += 32) {
         if (_mm256_movemask_epi8(_mm256_cmpeq_epi8(jscan_load_avx2(a), jscan_load_avx2(b))) != -1) {
@@ -112,7 +113,7 @@ JSCAN_AVX2 static inline bool jscan_same_avx2(const char *a, const char *b, size
         }
     }
     unsigned same = (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(jscan_load_avx2(a), jscan_load_avx2(b)));
-    return ~same << (32 - n) == 0;
+    return (~same & last_bits) == 0;
 }
 #else
 static inline const char *jscan_quote(const char *p, const char *end)
@@ -131,8 +132,9 @@ static inline const char *jscan_number(const char *p, const char *end)
     return p;
 }
 
-static inline bool jscan_same(const char *a, const char *b, size_t n)
+static inline bool jscan_same(const char *a, const char *b, size_t n, uint32_t last_bits)
 {
+    (void)last_bits;
     return memcmp(a, b, n) == 0;
 }
 #endif
