@@ -124,7 +124,8 @@ void view_init(view *v, int64_t duration_ns);
 void view_zoom(view *v, double factor, double at);
 void view_pan(view *v, double fraction); /* of the shown range */
 void view_show_range(view *v, double t0_ns, double t1_ns);
-/** Keep at least 20 ns across and at most 1.1 runs, inside [-5 %, 105 %] of the run. */
+/** Keep at least 20 ns (in runs of more than two days: 2^-43 of the run) across and at most 1.1 runs, inside [-5 %, 105
+ * %] of the run. */
 void view_clamp(view *v, int64_t duration_ns);
 /** Sort by a heat column over the shown window: falling, again rising, a third time back to the order of ranks. */
 void view_sort_by(view *v, heat_column c);
