@@ -643,6 +643,12 @@ static marey_status take_result(reading *r)
     return status;
 }
 
+static void seal_events(void *ctx)
+{
+    source *s = ctx;
+    run_set_seal(&s->events);
+}
+
 marey_status source_load(source *s)
 {
     enum { SORTER_MIN_BYTES = 64 << 20 }; /* from here on pieces may have to go to the scratch file */
@@ -662,6 +668,9 @@ marey_status source_load(source *s)
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     marey_status taken = wait_for_piece(r);
     status = status == MAREY_OK ? taken : status;
+    if (r->sorter) {
+        pool_run(r->sorter, seal_events, s); /* sorts the rows beside what follows */
+    }
     if (status == MAREY_OK) {
         status = take_side(r);
     }
@@ -671,7 +680,7 @@ marey_status source_load(source *s)
     pool_destroy(&r->sorter);
     arg_taker_destroy(&b->taker);
     trace_builder_deinit(b);
-    run_set_seal(&s->events);
+    seal_events(s); /* where there was no sorter */
     free_pieces(r);
     free(r->counters);
     map64_deinit(&r->counter_keys);
