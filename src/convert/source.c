@@ -668,8 +668,10 @@ marey_status source_load(source *s)
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     marey_status taken = wait_for_piece(r);
     status = status == MAREY_OK ? taken : status;
-    if (r->sorter) {
-        pool_run(r->sorter, seal_events, s); /* sorts the rows beside what follows */
+    /* The rows are sorted beside what follows; the workers of a single file have nothing else to do yet. */
+    pool *beside = r->sorter ? r->sorter : s->c->n_sources == 1 ? s->c->workers : NULL;
+    if (beside) {
+        pool_run(beside, seal_events, s);
     }
     if (status == MAREY_OK) {
         status = take_side(r);
@@ -677,10 +679,14 @@ marey_status source_load(source *s)
     if (status == MAREY_OK) {
         status = take_result(r);
     }
+    if (beside) {
+        pool_wait(beside);
+    } else {
+        seal_events(s);
+    }
     pool_destroy(&r->sorter);
     arg_taker_destroy(&b->taker);
     trace_builder_deinit(b);
-    seal_events(s); /* where there was no sorter */
     free_pieces(r);
     free(r->counters);
     map64_deinit(&r->counter_keys);
