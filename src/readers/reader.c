@@ -208,6 +208,7 @@ static marey_status walk(pass *p)
     if (p->tuning) {
         o.window_bytes = p->tuning->window_bytes;
         o.eager = p->tuning->eager;
+        o.by_tokens = p->tuning->by_tokens;
         o.bits = p->tuning->bits;
     }
     p->ahead = !o.memory && wants_ahead(p) ? ahead_start(p->source) : NULL;

@@ -37,6 +37,7 @@ typedef struct reader_tuning {
     bool zlib;           /* unpack by zlib */
     bool ahead;          /* unpack on a thread of its own, however small the input */
     bool pipe;           /* walk on one thread and push on another, likewise */
+    bool by_tokens;      /* walk every event token by token, as if none looked like another */
     jbits_fn bits;
 } reader_tuning;
 
