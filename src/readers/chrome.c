@@ -135,7 +135,9 @@ static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in
         return MAREY_OK;
     }
     marey_status status = trace_builder_event(c->b, in);
-    chrome_args_learn(c, e);
+    if (!c->args_known) {
+        chrome_args_learn(c, e);
+    }
     if (e->args_seen) {
         kineto_collective(c, e);
     }

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-enum { FEW_CHANGES = 4, MOST_PATIENCE = 64 };
+enum { FEW_NUMBERS = 4, FEW_CHANGES = 4, MOST_PATIENCE = 64 };
 
 unsigned arg_read_more_digits(const char *s, uint64_t *value)
 {
@@ -224,12 +224,61 @@ static const char *follow_carefully(arg_example *x, arg_taker *t, const char *te
     return behind;
 }
 
-const char *arg_example_follow(arg_example *x, arg_taker *t, const char *text, const char *end)
+/* Are the n bytes the same? Mostly there are few. Reads up to 15 bytes behind both. */
+static inline bool is_same(const char *a, const char *b, size_t n)
+{
+#ifdef __SSE2__
+    for (;; n -= 16, a += 16, b += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
+        __m128i y = _mm_loadu_si128((const __m128i *)(const void *)b);
+        unsigned differ = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)) ^ 0xFFFFU;
+        if (n <= 16) {
+            return (differ << (16 - n) & 0xFFFFU) == 0;
+        }
+        if (differ) {
+            return false;
+        }
+    }
+#else
+    return memcmp(a, b, n) == 0;
+#endif
+}
+
+/* As compare() for a text with few numbers, which mostly differ all: each is read. The text goes on behind all that it
+ * can take. */
+static const char *read_all(const arg_example *x, arg_taker *t, const char *text)
+{
+    arg_shift *shifts = t->shifts;
+    const arg_number *stop = x->numbers + x->n_numbers;
+    const char *from = x->text; /* what is next in the example, and in the text */
+    const char *p = text;
+    int32_t shift = 0;
+    arg_record_begin(t->record, x->shape->id, x->is_wide);
+    for (const arg_number *q = x->numbers; q < stop; q++) {
+        size_t n = (size_t)(x->text + q->from - from);
+        unsigned digits = is_same(from, p, n) ? take_number(x, t, q, p + n) : 0;
+        if (digits == 0) {
+            return NULL;
+        }
+        p += n + digits;
+        from = x->text + q->to;
+        if (p - text != from - x->text + shift) {
+            shift = (int32_t)((p - text) - (from - x->text));
+            *shifts++ = (arg_shift){(uint32_t)(q - x->numbers), shift};
+        }
+    }
+    size_t n = (size_t)(x->text + x->n - from);
+    t->n_changes = 0;
+    t->n_shifts = (uint32_t)(shifts - t->shifts);
+    return is_same(from, p, n) ? p + n : NULL;
+}
+
+static inline const char *follow(arg_example *x, arg_taker *t, const char *text, const char *end)
 {
     t->too_wide = false;
     const char *behind = NULL;
     if ((size_t)(end - text) > x->n_most) {
-        behind = compare(x, t, text, end, true);
+        behind = x->n_numbers <= FEW_NUMBERS ? read_all(x, t, text) : compare(x, t, text, end, true);
     } else {
         t->too_wide = true;
     }
@@ -245,4 +294,87 @@ const char *arg_example_follow(arg_example *x, arg_taker *t, const char *text, c
         }
     }
     return behind;
+}
+
+/* ------------------------------------------------------------------ which example it may be */
+
+/* Is it of the shape `guess` - 1? @return how much of it is */
+static inline size_t try_known(arg_taker *t, uint32_t guess, const char *text, size_t n)
+{
+    arg_example *x = guess ? t->known[guess - 1].example : NULL;
+    const char *stop = x ? follow(x, t, text, text + n) : NULL;
+    if (!stop) {
+        return 0;
+    }
+    t->is_example = true;
+    t->index = guess - 1;
+    return (size_t)(stop - text);
+}
+
+/* It is the latest of its kind. */
+static void note_of_kind(uint32_t *of_kind, uint32_t met)
+{
+    unsigned k = 0;
+    while (k < ARG_GUESSES - 1 && of_kind[k] != met) {
+        k++;
+    }
+    memmove(of_kind + 1, of_kind, k * sizeof *of_kind);
+    of_kind[0] = met;
+}
+
+/* It is the latest of its kind, and of all. */
+static inline void note_met(arg_taker *t, uint32_t *of_kind)
+{
+    uint32_t met = t->index + 1;
+    if (of_kind[0] != met) {
+        note_of_kind(of_kind, met);
+    }
+    if (t->last) {
+        t->known[t->last - 1].next = met;
+    }
+    t->last = met;
+}
+
+/* None of the kind's latest is it. */
+static size_t guess_others(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
+{
+    uint32_t next = t->last ? t->known[t->last - 1].next : 0;
+    next = next == of_kind[0] ? 0 : next;
+    size_t len = 0;
+    for (unsigned k = 1; k < ARG_GUESSES && of_kind[k] && len == 0; k++) {
+        next = of_kind[k] == next ? 0 : next;
+        len = try_known(t, of_kind[k], text, n);
+    }
+    return len == 0 ? try_known(t, next, text, n) : len;
+}
+
+/* Texts of one kind are mostly alike, and so are the sequences of kinds. */
+static inline size_t guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
+{
+    size_t len = try_known(t, of_kind[0], text, n);
+    return len == 0 ? guess_others(t, of_kind, text, n) : len;
+}
+
+size_t arg_taker_follow(arg_taker *t, uint32_t kind, const char *text, size_t n)
+{
+    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
+    size_t len = guess(t, of_kind, text, n);
+    t->text = text;
+    t->n = len;
+    t->tried = text;
+    t->kind = kind;
+    if (len > 0) {
+        note_met(t, of_kind);
+    }
+    return len;
+}
+
+size_t arg_taker_guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
+{
+    return guess(t, of_kind, text, n);
+}
+
+void arg_taker_note_met(arg_taker *t, uint32_t *of_kind)
+{
+    note_met(t, of_kind);
 }

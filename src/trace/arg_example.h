@@ -92,12 +92,9 @@ void arg_example_destroy(arg_example **x);
 /** Bytes of memory, to keep within a bound. */
 size_t arg_example_bytes(const arg_example *x);
 
-/**
- * Does `text` begin with the example's shape? t->record becomes its record then, and t->shifts says where its numbers
- * are. Up to ARG_PAD_BYTES behind `end` are read.
- *
- * @return behind what the shape covers; NULL: the text does not begin with it
- */
-const char *arg_example_follow(arg_example *x, arg_taker *t, const char *text, const char *end);
+/** As arg_taker_follow(), by the guesses for a kind alone. @return how much of it a shape covers */
+size_t arg_taker_guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n);
+/** The text at hand is the latest of its kind, and of all. */
+void arg_taker_note_met(arg_taker *t, uint32_t *of_kind);
 
 #endif

@@ -56,79 +56,6 @@ void arg_taker_destroy(arg_taker **tt)
     *tt = NULL;
 }
 
-/* ------------------------------------------------------------------ texts that follow a known shape */
-
-/* Is it of the shape `guess` - 1? @return how much of it is */
-static inline size_t try_known(arg_taker *t, uint32_t guess, const char *text, size_t n)
-{
-    arg_example *x = guess ? t->known[guess - 1].example : NULL;
-    const char *stop = x ? arg_example_follow(x, t, text, text + n) : NULL;
-    if (!stop) {
-        return 0;
-    }
-    t->is_example = true;
-    t->index = guess - 1;
-    return (size_t)(stop - text);
-}
-
-/* It is the latest of its kind. */
-static void note_of_kind(uint32_t *of_kind, uint32_t met)
-{
-    unsigned k = 0;
-    while (k < ARG_GUESSES - 1 && of_kind[k] != met) {
-        k++;
-    }
-    memmove(of_kind + 1, of_kind, k * sizeof *of_kind);
-    of_kind[0] = met;
-}
-
-/* It is the latest of its kind, and of all. */
-static inline void note_met(arg_taker *t, uint32_t *of_kind)
-{
-    uint32_t met = t->index + 1;
-    if (of_kind[0] != met) {
-        note_of_kind(of_kind, met);
-    }
-    if (t->last) {
-        t->known[t->last - 1].next = met;
-    }
-    t->last = met;
-}
-
-/* None of the kind's latest is it. */
-static size_t guess_others(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
-{
-    uint32_t next = t->last ? t->known[t->last - 1].next : 0;
-    next = next == of_kind[0] ? 0 : next;
-    size_t len = 0;
-    for (unsigned k = 1; k < ARG_GUESSES && of_kind[k] && len == 0; k++) {
-        next = of_kind[k] == next ? 0 : next;
-        len = try_known(t, of_kind[k], text, n);
-    }
-    return len == 0 ? try_known(t, next, text, n) : len;
-}
-
-/* Texts of one kind are mostly alike, and so are the sequences of kinds. */
-static inline size_t guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
-{
-    size_t len = try_known(t, of_kind[0], text, n);
-    return len == 0 ? guess_others(t, of_kind, text, n) : len;
-}
-
-size_t arg_taker_follow(arg_taker *t, uint32_t kind, const char *text, size_t n)
-{
-    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
-    size_t len = guess(t, of_kind, text, n);
-    t->text = text;
-    t->n = len;
-    t->tried = text;
-    t->kind = kind;
-    if (len > 0) {
-        note_met(t, of_kind);
-    }
-    return len;
-}
-
 /* ------------------------------------------------------------------ new shapes */
 
 /* Copies up to the first byte that is a digit or a mark, or to the end. There is room for 16 bytes more than the text
@@ -326,7 +253,7 @@ bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
     t->text = text;
     t->n = 0;
     uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
-    bool known = !was_tried && guess(t, of_kind, t->copy.s, n) == n;
+    bool known = !was_tried && arg_taker_guess(t, of_kind, t->copy.s, n) == n;
     if (!known && !(take_apart(t, t->copy.s, n) && find_known(t))) {
         return false;
     }
@@ -335,7 +262,7 @@ bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
         keep_example(t, t->copy.s, n);
     }
     t->n = n;
-    note_met(t, of_kind);
+    arg_taker_note_met(t, of_kind);
     return true;
 }
 

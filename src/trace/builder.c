@@ -18,8 +18,6 @@ void trace_builder_init(trace_builder *b)
     b->facts.backend = NO_ID;
     b->facts.host = NO_ID;
     b->facts.device_name = NO_ID;
-    b->first_ns = INT64_MAX;
-    b->last_ns = INT64_MIN;
     b->at = DIAG_NO_OFFSET;
 }
 
@@ -270,6 +268,9 @@ static void make_chunk(trace_chunk *c)
 
 static marey_status flush(trace_builder *b)
 {
+    for (size_t i = 0; i < b->chunk.n; i++) {
+        b->threads[b->chunk.rows[i].thread].n_events++;
+    }
     marey_status status = b->flush && b->chunk.n > 0 ? b->flush(b->flush_ctx, &b->chunk) : MAREY_OK;
     b->chunk.n = 0;
     b->chunk.n_args = 0;
@@ -345,14 +346,6 @@ marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
                                   .flags = e->flags};
     c->n_args += n_args;
     b->n_events++;
-    b->threads[e->thread].n_events++;
-    b->names[e->name].n_events++;
-    int64_t end = 0;
-    if (__builtin_add_overflow(e->start_ns, e->dur_ns, &end)) {
-        end = INT64_MAX;
-    }
-    b->first_ns = e->start_ns < b->first_ns ? e->start_ns : b->first_ns;
-    b->last_ns = end > b->last_ns ? end : b->last_ns;
     return status;
 }
 

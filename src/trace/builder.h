@@ -97,15 +97,14 @@ typedef struct trace_thread_in {
     uint32_t pid_id;                        /* index of the process among this builder's processes */
     uint32_t name, process_name, labels;    /* string ids or NO_ID */
     int64_t sort_index, process_sort_index; /* INT64_MIN: none */
-    uint64_t n_events;
-    uint64_t at; /* where it came first */
+    uint64_t n_events;                      /* flushed so far */
+    uint64_t at;                            /* where it came first */
 } trace_thread_in;
 
 typedef struct trace_name_in {
     uint32_t text;   /* string id */
     uint32_t source; /* string id of the input's category; NO_ID */
     uint32_t next;   /* private: the name that came after it last time */
-    uint64_t n_events;
 } trace_name_in;
 
 /* Facts of the file that matter for the run; strings are string ids, NO_ID where unknown. */
@@ -166,9 +165,8 @@ typedef struct trace_builder {
     size_t cap_threads, cap_names, cap_collectives, cap_flows, cap_samples;
     trace_side side; /* metrics, places, groups: see trace/metrics.h */
     uint32_t n_processes;
-    uint64_t n_events;         /* pushed */
-    uint64_t n_ac2g_flows;     /* launch flows that repeat the correlation: counted, not kept */
-    int64_t first_ns, last_ns; /* extent of the events */
+    uint64_t n_events;     /* pushed */
+    uint64_t n_ac2g_flows; /* launch flows that repeat the correlation: counted, not kept */
     /* private */
     trace_chunk chunk;
     intern thread_keys;
