@@ -33,7 +33,7 @@ enum {
     ARG_PAD_BYTES = 32,        /* readable bytes that must follow a text that is followed where it lies */
     ARG_RECORD_PAD_BYTES = 32, /* of room behind a record that is written, or whose values are read */
     ARG_KINDS = 1024,
-    ARG_GUESSES = 4
+    ARG_GUESSES = 8
 };
 
 enum { ARG_MARK_END = 0, ARG_MARK_NUMBER = 1, ARG_MARK_FIXED = 2 };
