@@ -126,6 +126,11 @@ marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns)
         return MAREY_OK;
     }
     int64_t end = r->end_ns < at_ns ? r->end_ns : at_ns;
+    a->ranks[rank].passed_busy_ns[r->klass] = r->busy_ns;
+    if (at_ns <= r->start_ns) { /* the next one begins with it, and would lie on the same track before it */
+        r->klass = CLASS_COUNT;
+        return MAREY_OK;
+    }
     if (s->ranks[rank].phases_lane == NO_ID) {
         s->ranks[rank].phases_lane = lane_make(s, rank, NO_ID, KIND_PHASE);
     }
@@ -136,7 +141,6 @@ marey_status phase_close(annotation *a, uint32_t rank, int64_t at_ns)
                    .name = s->phase_names[mark_of_class(r->klass)],
                    .instance = r->ordinal,
                    .klass = r->klass};
-    a->ranks[rank].passed_busy_ns[r->klass] = r->busy_ns;
     r->klass = CLASS_COUNT;
     return derived_push(&s->phase_rows, &a->phases, &row, &s->diag);
 }

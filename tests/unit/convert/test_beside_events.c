@@ -282,6 +282,28 @@ static void late_sends_split_nothing(void **state)
     }
 }
 
+/* Kernels of two phases begin at the same time: the run of the first one covers nothing. */
+static marey_status read_equal_starts(void *ctx, const char *path, trace_builder *b, const reader_progress *progress)
+{
+    (void)ctx, (void)path, (void)progress;
+    b->facts.format = "kineto";
+    b->facts.is_kineto = true;
+    put(b, "10", "ProfilerStep#1", "user_annotation", 0, 200 * MS, 0, 0);
+    put(b, "10", "autograd::engine::evaluate_function: MmBackward0", "cpu_op", 10 * MS, 5 * MS, 0, 0);
+    work(b, 1, 2 * MS, "gemm", 3 * MS, 1 * MS);
+    work(b, 2, 4 * MS, "gemm", 20 * MS, 2 * MS);
+    work(b, 3, 11 * MS, "gemm", 20 * MS, 1 * MS);
+    return trace_builder_finish(b, NULL, NULL);
+}
+
+static void runs_that_begin_together(void **state)
+{
+    (void)state;
+    static const span want[] = {{"forward", 3 * MS, 4 * MS}, {"backward", 20 * MS, 21 * MS}};
+    convert_source source = {.path = "s", .rank_hint = -1, .read = read_equal_starts};
+    expect_phases(source, want, sizeof want / sizeof *want);
+}
+
 /* ------------------------------------------------------------------ phases by way of a queue */
 
 static uint32_t put_on(trace_builder *b, const char *pid, const char *tid, const char *name, const char *source,
@@ -525,7 +547,7 @@ int main(void)
         cmocka_unit_test(metrics_come_through), cmocka_unit_test(strays_are_outside_the_view),
         cmocka_unit_test(phases_rest),          cmocka_unit_test(late_sends_split_nothing),
         cmocka_unit_test(queues_keep_phases),   cmocka_unit_test(archive_members_are_inputs),
-        cmocka_unit_test(full_lanes),
+        cmocka_unit_test(full_lanes),           cmocka_unit_test(runs_that_begin_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
