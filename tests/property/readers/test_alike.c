@@ -160,6 +160,10 @@ static void add_args(stream *s, const layout *l)
         "{}",
         "{\"name\": \"n#\", \"sort_index\": #, \"v\": #.#}"};
     static const char *const strange[] = {"[1, 2]",
+                                          "",
+                                          "}",
+                                          "}}",
+                                          "\"s\"",
                                           "{\"a\": [}, \"b\": 1}",
                                           "null",
                                           "{\"correlation\": \"#\"}",
