@@ -189,8 +189,8 @@ static void run_columns(text_input *in, bool gz, bool ahead)
     trace_builder_init(&b);
     b.diag = &d;
     b.file = diag_file(&d, in->name);
-    marey_status status = reader_read_memory(gz ? in->gz : in->text, gz ? in->n_gz : in->n, in->name, &b,
-                                             ahead ? &(reader_tuning){.ahead = true} : NULL);
+    reader_tuning tuning = {.ahead = ahead}; /* else all on this thread, whatever the size */
+    marey_status status = reader_read_memory(gz ? in->gz : in->text, gz ? in->n_gz : in->n, in->name, &b, &tuning);
     if (status != MAREY_OK) {
         (void)fprintf(stderr, "%s: %s\n", in->name, marey_status_text(status));
         exit(1);
