@@ -213,3 +213,15 @@ void pool_destroy(pool **pp)
     free(p);
     *pp = NULL;
 }
+
+void thread_spin(const atomic_uint *value, unsigned old)
+{
+    enum { SPINS = 1000 }; /* a pause takes 10 to 140 cycles, by processor */
+    for (unsigned i = 0; i < SPINS && atomic_load_explicit(value, memory_order_acquire) == old; i++) {
+#if defined __x86_64__ || defined __i386__
+        __builtin_ia32_pause();
+#elif defined __aarch64__
+        __asm__ volatile("yield");
+#endif
+    }
+}

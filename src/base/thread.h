@@ -30,6 +30,9 @@ typedef void (*pool_each_fn)(void *ctx, size_t i, unsigned worker);
  */
 void pool_each(pool *p, size_t n, pool_each_fn fn, void *ctx);
 unsigned thread_cores(void);
+/** Look whether *value is still `old` for as long as waking a sleeper would take, some 50 µs, without giving the core
+ * away; then return, whatever it is. */
+void thread_spin(const atomic_uint *value, unsigned old);
 
 typedef struct cancel_flag {
     atomic_bool set;

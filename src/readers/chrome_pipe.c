@@ -9,8 +9,11 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/thread.h"
+
 enum {
-    BATCHES = 4,
+    BATCHES = 8,
+    BATCHES_LEFT = 4, /* a walker that slept goes on when so few are under way: waking it costs as much as a batch */
     BATCH_BYTES = 128 * 1024,
     BATCH_KEPT_BYTES = 1024 * 1024, /* a larger one held a huge event: its room is given back */
     ITEM_ALIGN = 16,
@@ -84,8 +87,8 @@ struct chrome_pipe {
     pthread_t thread;
     pthread_mutex_t lock; /* of the next block */
     pthread_cond_t changed;
-    unsigned n_filled; /* ever; batch k is filled while n_taken <= k < n_filled */
-    unsigned n_taken;
+    atomic_uint n_filled; /* ever; batch k is filled while n_taken <= k < n_filled */
+    atomic_uint n_taken;  /* both change under the lock, and are looked at without it */
     bool ended;
     bool dropped; /* what is under way is not wanted any more */
     marey_status status;
@@ -128,11 +131,19 @@ static inline void *put_item(chrome_pipe *p, item_kind kind, size_t size)
 /* The batch goes to the other thread, and the next one is waited for. */
 static marey_status hand_over(chrome_pipe *p)
 {
+    unsigned n_taken = atomic_load(&p->n_taken);
     (void)pthread_mutex_lock(&p->lock);
     p->n_filled++;
     (void)pthread_cond_signal(&p->changed);
-    while (p->n_filled - p->n_taken == BATCHES && p->status == MAREY_OK) {
-        (void)pthread_cond_wait(&p->changed, &p->lock);
+    (void)pthread_mutex_unlock(&p->lock);
+    if (p->n_filled - n_taken >= BATCHES) {
+        thread_spin(&p->n_taken, n_taken);
+    }
+    (void)pthread_mutex_lock(&p->lock);
+    if (p->n_filled - p->n_taken == BATCHES) {
+        while (p->n_filled - p->n_taken > BATCHES_LEFT && p->status == MAREY_OK) {
+            (void)pthread_cond_wait(&p->changed, &p->lock);
+        }
     }
     p->failed = p->status;
     (void)pthread_mutex_unlock(&p->lock);
@@ -499,6 +510,10 @@ static marey_status on_batch(chrome_pipe *p, batch *b)
 /* The next batch; NULL: there is none, and none will come. */
 static batch *wait_for_batch(chrome_pipe *p)
 {
+    unsigned n_taken = p->n_taken;
+    if (p->n_filled == n_taken) {
+        thread_spin(&p->n_filled, n_taken);
+    }
     (void)pthread_mutex_lock(&p->lock);
     while (p->n_filled == p->n_taken && !p->ended) {
         (void)pthread_cond_wait(&p->changed, &p->lock);
@@ -517,7 +532,9 @@ static void *work(void *ctx)
         (void)pthread_mutex_lock(&p->lock);
         p->n_taken++;
         p->status = status;
-        (void)pthread_cond_signal(&p->changed);
+        if (p->n_filled - p->n_taken <= BATCHES_LEFT || status != MAREY_OK) {
+            (void)pthread_cond_signal(&p->changed);
+        }
         (void)pthread_mutex_unlock(&p->lock);
     }
     return NULL;

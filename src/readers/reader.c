@@ -184,15 +184,17 @@ static bool wants_thread(const pass *p, uint64_t least_packed, uint64_t least_pl
     return large && allowed && thread_cores() > 1;
 }
 
-/* What is not packed must be larger: it is only copied. */
-static bool wants_ahead(const pass *p)
-{
-    return p->tuning ? p->tuning->ahead : wants_thread(p, AHEAD_MIN_BYTES, AHEAD_MIN_PLAIN_BYTES);
-}
-
 static bool wants_pipe(const pass *p)
 {
     return !p->reader->hook && (p->tuning ? p->tuning->pipe : wants_thread(p, PIPE_MIN_BYTES, PIPE_MIN_PLAIN_BYTES));
+}
+
+/* What is not packed must be larger, as it is only copied; and where two threads have the rest of the work already,
+ * that is not worth a third core. */
+static bool wants_ahead(const pass *p)
+{
+    bool beside = !source_is_packed(p->source) && wants_pipe(p) && thread_cores() < 3;
+    return p->tuning ? p->tuning->ahead : !beside && wants_thread(p, AHEAD_MIN_BYTES, AHEAD_MIN_PLAIN_BYTES);
 }
 
 static marey_status walk(pass *p)

@@ -165,6 +165,27 @@ static void who_waits_can_help(void **state)
     pool_destroy(&p);
 }
 
+static void add_one(void *ctx)
+{
+    atomic_fetch_add((atomic_uint *)ctx, 1);
+}
+
+/* It ends whether the value changes or not; and however often it gives up, a change is seen in the end. */
+static void a_spin_ends(void **state)
+{
+    (void)state;
+    atomic_uint value = 1;
+    thread_spin(&value, 0);
+    thread_spin(&value, 1);
+    pool *p = pool_create(1);
+    pool_run(p, add_one, &value);
+    while (atomic_load(&value) == 1) {
+        thread_spin(&value, 1);
+    }
+    pool_destroy(&p);
+    assert_int_equal(atomic_load(&value), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +193,7 @@ int main(void)
         cmocka_unit_test(without_a_pool_calls_come_in_order),
         cmocka_unit_test(busy_workers_are_not_waited_for),
         cmocka_unit_test(who_waits_can_help),
+        cmocka_unit_test(a_spin_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
