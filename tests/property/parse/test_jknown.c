@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "help/by_tokens.h"
 #include "parse/jscan.h"
 #include "parse/jstream.h"
 
@@ -326,22 +327,6 @@ static size_t walk(const char *text, size_t n, jwalk_ops ops, jstream_options o,
     return c.n_like;
 }
 
-static void same(const strbuf *want, const strbuf *got, const char *text, size_t n)
-{
-    if (want->n == got->n && memcmp(want->s, got->s, want->n) == 0) {
-        return;
-    }
-    size_t at = 0;
-    size_t line = 0;
-    while (at < want->n && at < got->n && want->s[at] == got->s[at]) {
-        line = want->s[at] == '\n' ? at + 1 : line;
-        at++;
-    }
-    (void)fprintf(stderr, "walked by comparison:\n%.400s\nby tokens:\n%.400s\nfor\n", got->s + line, want->s + line);
-    (void)fwrite(text, 1, n, stderr);
-    fail();
-}
-
 /* @return how many events had a `like` in the largest window */
 static size_t check(const char *text, size_t n, prng *r)
 {
@@ -351,34 +336,18 @@ static size_t check(const char *text, size_t n, prng *r)
     strbuf got = {0};
     assert_int_equal(walk(text, n, plain, (jstream_options){.by_tokens = true}, r, &want), 0);
     size_t n_like = walk(text, n, knowing, (jstream_options){0}, r, &got);
-    same(&want, &got, text, n);
+    by_tokens_same(&want, &got, text, n);
     for (int i = 0; i < 6; i++) {
         jstream_options o = {.window_bytes = 64 + (size_t)prng_below(r, i < 3 ? 600 : 20000)};
         o.eager = i % 2;
         o.memory = i % 3 == 0 ? text : NULL;
         o.memory_bytes = o.memory ? n : 0;
         (void)walk(text, n, i % 2 ? plain : knowing, o, r, &got);
-        same(&want, &got, text, n);
+        by_tokens_same(&want, &got, text, n);
     }
     strbuf_deinit(&want);
     strbuf_deinit(&got);
     return n_like;
-}
-
-static size_t damage(char *text, size_t n, prng *r)
-{
-    static const char marks[] = "\"\\{}[]:,\n 0-eX";
-    for (uint64_t k = 1 + prng_below(r, 5); k > 0; k--) {
-        size_t at = (size_t)prng_below(r, n - 50);
-        size_t len = (size_t)prng_below(r, 40);
-        if (prng_below(r, 3)) {
-            text[at] = marks[prng_below(r, sizeof marks - 1)];
-        } else {
-            memmove(text + at, text + at + len, n - at - len);
-            n -= len;
-        }
-    }
-    return n;
 }
 
 static void known_events_are_what_tokens_give(void **state)
@@ -392,7 +361,7 @@ static void known_events_are_what_tokens_give(void **state)
         char *copy = mem_alloc(s.text.n);
         for (int k = 0; k < 6; k++) {
             memcpy(copy, s.text.s, s.text.n);
-            size_t n = damage(copy, s.text.n, &s.r);
+            size_t n = by_tokens_damage(copy, s.text.n, &s.r);
             (void)check(copy, n, &s.r);
         }
         free(copy);

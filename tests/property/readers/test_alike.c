@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "builder_rows.h"
+#include "help/by_tokens.h"
 
 enum {
     SEED = 4711,
@@ -297,22 +298,6 @@ static size_t read_text(const char *data, size_t n, const reader_tuning *t, strb
     return n_rows;
 }
 
-static void same(const strbuf *want, const strbuf *got, const char *text, size_t n)
-{
-    if (want->n == got->n && memcmp(want->s, got->s, want->n) == 0) {
-        return;
-    }
-    size_t at = 0;
-    size_t line = 0;
-    while (at < want->n && at < got->n && want->s[at] == got->s[at]) {
-        line = want->s[at] == '\n' ? at + 1 : line;
-        at++;
-    }
-    (void)fprintf(stderr, "read:\n%.400s\nby tokens:\n%.400s\nfor\n", got->s + line, want->s + line);
-    (void)fwrite(text, 1, n, stderr);
-    fail();
-}
-
 static size_t check(const char *text, size_t n, prng *r)
 {
     strbuf want = {0};
@@ -324,27 +309,11 @@ static size_t check(const char *text, size_t n, prng *r)
         t.read_bytes = way > 2 ? 1 + (size_t)prng_below(r, 5000) : 0;
         t.eager = way == 4;
         (void)read_text(text, n, &t, &got);
-        same(&want, &got, text, n);
+        by_tokens_same(&want, &got, text, n);
     }
     strbuf_deinit(&want);
     strbuf_deinit(&got);
     return n_rows;
-}
-
-static size_t damage(char *text, size_t n, prng *r)
-{
-    static const char marks[] = "\"\\{}[]:,\n 0-eX\0\xc3";
-    for (uint64_t k = 1 + prng_below(r, 4); k > 0; k--) {
-        size_t at = (size_t)prng_below(r, n - 100);
-        size_t len = (size_t)prng_below(r, 60);
-        if (prng_below(r, 3)) {
-            text[at] = marks[prng_below(r, sizeof marks - 1)];
-        } else {
-            memmove(text + at, text + at + len, n - at - len);
-            n -= len;
-        }
-    }
-    return n;
 }
 
 static void rows_do_not_depend_on_what_is_alike(void **state)
@@ -358,7 +327,7 @@ static void rows_do_not_depend_on_what_is_alike(void **state)
         char *copy = mem_alloc(s.text.n);
         for (int k = 0; k < DAMAGED_COPIES; k++) {
             memcpy(copy, s.text.s, s.text.n);
-            size_t n = damage(copy, s.text.n, &s.r);
+            size_t n = by_tokens_damage(copy, s.text.n, &s.r);
             (void)check(copy, n, &s.r);
         }
         free(copy);
