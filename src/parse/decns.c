@@ -4,30 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
+
 static bool is_digit(char c)
 {
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Eight ASCII digits at once: multiply-add pairs, then fours, then eights (little-endian order of digits). */
 static bool eight_digits(const char *s, uint64_t *value)
 {
-    uint64_t v = 0;
-    memcpy(&v, s, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
+    uint64_t v = digits_load(s);
     uint64_t high = v & 0xF0F0F0F0F0F0F0F0U;
     uint64_t carried = (v + 0x0606060606060606U) & 0xF0F0F0F0F0F0F0F0U;
     if ((high ^ 0x3030303030303030U) | (carried ^ 0x3030303030303030U)) {
         return false;
     }
-    v &= 0x0F0F0F0F0F0F0F0FU;
-    v = (v * 10) + (v >> 8);
-    v = (((v & 0x000000FF000000FFU) * 0x000F424000000064U) +
-         (((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
-        32;
-    *value = v & 0xFFFFFFFFU;
+    *value = digits_join(v & 0x0F0F0F0F0F0F0F0FU);
     return true;
 }
 
@@ -215,25 +207,12 @@ decns_result decns_parse_us(const char *s, size_t n, int64_t *ns)
     return digits_us(s, n, ns);
 }
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-
-static inline uint64_t load8(const char *s)
-{
-    uint64_t v;
-    memcpy(&v, s, 8);
-    return v;
-}
-
 /* The value of 1 to 8 digits at `s`; *odd: bits are set where they are none. */
 static inline uint64_t join_digits(const char *s, size_t n, uint64_t *odd)
 {
-    uint64_t v = (load8(s) ^ 0x3030303030303030U) << (64 - 8 * n); /* as if zeros stood before them */
+    uint64_t v = (digits_load(s) ^ 0x3030303030303030U) << (64 - 8 * n); /* as if zeros stood before them */
     *odd |= (v + 0x7676767676767676U) | v;
-    v = v * 10 + (v >> 8);
-    return (((v & 0x000000FF000000FFU) * 0x000F424000000064U) +
-            (((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
-               32 &
-           0xFFFFFFFFU;
+    return digits_join(v);
 }
 
 /* Up to 16 digits, and either none or three behind a point. */
@@ -246,6 +225,9 @@ decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
     if (n > 4 && s[n - 4] == '.') {
         uint32_t v;
         memcpy(&v, s + n - 4, 4);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        v = __builtin_bswap32(v);
+#endif
         v = (v ^ 0x30303030U) >> 8;
         odd = (v + 0x767676U) | v;
         thousandths = ((v * 10 + (v >> 8)) & 0xFFU) * 10 + (v >> 16);
@@ -266,15 +248,6 @@ decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
     *ns = (int64_t)value;
     return DECNS_OK;
 }
-
-#else
-
-decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
-{
-    return decns_parse_us(s, n, ns);
-}
-
-#endif
 
 static bool parse_hex(const char *s, size_t n, uint64_t *value)
 {

@@ -17,7 +17,7 @@ static uint64_t whole(const char *text)
     char bytes[8] = {0};
     size_t n = strlen(text);
     memcpy(bytes, text, n < 8 ? n : 8);
-    return jkeys_load(bytes);
+    return digits_load(bytes);
 }
 
 static void put_arg(jkeys *k, const char *text, uint32_t id)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/digits.h"
+
 /* Fields of an event; at most 8 bytes each. Those that events share mostly come first. */
 #define JKEY_LIST(X)                                                                                                   \
     X(PH, "ph")                                                                                                        \
@@ -76,16 +78,6 @@ typedef struct jkeys {
 /** Build the two tables from the lists. */
 void jkeys_init(jkeys *k);
 
-static inline uint64_t jkeys_load(const char *s)
-{
-    uint64_t v = 0;
-    memcpy(&v, s, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
 static inline unsigned jkeys_hash(uint64_t bytes)
 {
     return (unsigned)((bytes * 0x9E3779B97F4A7C15U) >> 58);
@@ -97,7 +89,7 @@ static inline jkey jkeys_event(const jkeys *k, const char *s, size_t n)
     if (n - 1 >= 8) {
         return JKEY_NONE;
     }
-    uint64_t bytes = jkeys_load(s) & (UINT64_MAX >> (64 - 8 * n));
+    uint64_t bytes = digits_load(s) & (UINT64_MAX >> (64 - 8 * n));
     for (unsigned i = jkeys_hash(bytes); k->event[i].text; i = (i + 1) % JKEYS_SLOTS) {
         if (k->event[i].bytes == bytes) {
             return (jkey)k->event[i].id;
@@ -113,7 +105,7 @@ static inline jkey jkeys_event(const jkeys *k, const char *s, size_t n)
 static inline uint64_t jkeys_tail(const char *quote)
 {
     const uint64_t ones = 0x7F7F7F7F7F7F7F7FU;
-    uint64_t bytes = jkeys_load(quote - 7);
+    uint64_t bytes = digits_load(quote - 7);
     uint64_t x = bytes ^ 0x2222222222222222U;
     uint64_t quotes = ~(((x & ones) + ones) | x | ones) & 0x0080808080808080U;
     if (quotes) {

@@ -27,6 +27,8 @@ static inline bool jscan_ends_scalar(char c)
 /*
  * jscan_quote: the first byte that is a quote or a backslash. jscan_number: the first that is none of those from '-' to
  * '9', which are those of numbers, mostly. Behind `end` where there is none before.
+ * jscan_brace: the first brace in no string, where `p` is in none; NULL: there is none before `end`, or a backslash is
+ * before it.
  * jscan_same: are n >= 1 bytes the same? `last_bits`: a bit for each byte of the last 32 or less, as n is taken by 32.
  */
 #ifdef __x86_64__
@@ -59,6 +61,29 @@ static inline const char *jscan_number(const char *p, const char *end)
         }
     }
     return p;
+}
+
+static inline const char *jscan_brace(const char *p, const char *end)
+{
+    unsigned quotes_before = 0; /* an odd number of bits: the block begins in a string */
+    for (; p < end; p += 16) {
+        __m128i v = jscan_load(p);
+        __m128i braces = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('{')), _mm_cmpeq_epi8(v, _mm_set1_epi8('}')));
+        __m128i marks = _mm_or_si128(braces, _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+        unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+        for (unsigned left = (unsigned)_mm_movemask_epi8(marks); left; left &= left - 1) {
+            unsigned bit = left & -left;
+            const char *at = p + __builtin_ctz(left);
+            if (*at == '\\') {
+                return NULL;
+            }
+            if (!__builtin_parity(quotes_before ^ (quotes & (bit - 1)))) {
+                return at < end ? at : NULL;
+            }
+        }
+        quotes_before ^= quotes;
+    }
+    return NULL;
 }
 
 static inline bool jscan_same(const char *a, const char *b, size_t n, uint32_t last_bits)
@@ -130,6 +155,18 @@ static inline const char *jscan_number(const char *p, const char *end)
         p++;
     }
     return p;
+}
+
+static inline const char *jscan_brace(const char *p, const char *end)
+{
+    bool in_string = false;
+    for (; p < end && *p != '\\'; p++) {
+        in_string ^= *p == '"';
+        if (!in_string && (*p == '{' || *p == '}')) {
+            return p;
+        }
+    }
+    return NULL;
 }
 
 static inline bool jscan_same(const char *a, const char *b, size_t n, uint32_t last_bits)

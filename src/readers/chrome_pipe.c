@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "base/thread.h"
+#include "parse/jscan.h"
 
 enum {
     BATCHES = 8,
@@ -179,50 +176,12 @@ static char *put_span(char *out, jspan s)
     return out + aligned(s.n);
 }
 
-#ifdef __SSE2__
-/* The first brace behind `from` that is in no string; NULL: there is none, or a backslash is before it. */
-static const char *first_brace(const char *from, const char *end)
-{
-    unsigned quotes_before = 0; /* an odd number of bits: the block begins in a string */
-    for (const char *p = from; p < end; p += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i braces = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('{')), _mm_cmpeq_epi8(v, _mm_set1_epi8('}')));
-        __m128i marks = _mm_or_si128(braces, _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
-        unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
-        for (unsigned left = (unsigned)_mm_movemask_epi8(marks); left; left &= left - 1) {
-            unsigned bit = left & -left;
-            const char *at = p + __builtin_ctz(left);
-            if (*at == '\\') {
-                return NULL;
-            }
-            if (!__builtin_parity(quotes_before ^ (quotes & (bit - 1)))) {
-                return at < end ? at : NULL;
-            }
-        }
-        quotes_before ^= quotes;
-    }
-    return NULL;
-}
-#else
-static const char *first_brace(const char *from, const char *end)
-{
-    bool in_string = false;
-    for (const char *p = from; p < end && *p != '\\'; p++) {
-        in_string ^= *p == '"';
-        if (!in_string && (*p == '{' || *p == '}')) {
-            return p;
-        }
-    }
-    return NULL;
-}
-#endif
-
 /* As jwalk_ops.args: arguments without objects in them are left for the other thread to look into. Where they end is
  * where the walk would find it. */
 static size_t skip_args(void *ctx, jevent *e, const char *text, size_t n)
 {
     (void)ctx;
-    const char *close = first_brace(text + 1, text + n);
+    const char *close = jscan_brace(text + 1, text + n);
     if (!close || *close != '}') {
         return 0;
     }

@@ -13,7 +13,7 @@ enum { FEW_NUMBERS = 4, FEW_CHANGES = 4, MOST_PATIENCE = 64 };
 unsigned arg_read_more_digits(const char *s, uint64_t *value)
 {
     static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    uint64_t v = arg_load8(s + 8) ^ 0x3030303030303030U;
+    uint64_t v = digits_load(s + 8) ^ 0x3030303030303030U;
     unsigned n = arg_leading_digits(v);
     *value = *value * powers[n] + (n ? arg_join_digits(v, n) : 0);
     n += 8;
@@ -119,7 +119,7 @@ static inline size_t same_until(const char *a, const char *b, size_t at, size_t 
     }
 #else
     for (; at < n; at += 8) {
-        uint64_t differ = arg_load8(a + at) ^ arg_load8(b + at);
+        uint64_t differ = digits_load(a + at) ^ digits_load(b + at);
         if (differ) {
             return at + (unsigned)__builtin_ctzll(differ) / 8;
         }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "trace/arg_shapes.h"
 
 /* A number of the example: where its digits are, and which value of the record it is. */
@@ -42,16 +43,6 @@ static inline bool arg_is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-static inline uint64_t arg_load8(const char *s)
-{
-    uint64_t v;
-    memcpy(&v, s, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
 /* How many of the 8 bytes are digits before the first that is none. `v`: the bytes less '0' each. */
 static inline unsigned arg_leading_digits(uint64_t v)
 {
@@ -64,12 +55,7 @@ static inline unsigned arg_leading_digits(uint64_t v)
 /* The number of up to 8 digits, the first in the lowest byte; those missing count as zeros in front. */
 static inline uint64_t arg_join_digits(uint64_t v, unsigned n)
 {
-    v = n < 8 ? v << (64 - 8 * n) : v;
-    v = v * 10 + (v >> 8);
-    return (((v & 0x000000FF000000FFU) * 0x000F424000000064U) +
-            (((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
-               32 &
-           0xFFFFFFFFU;
+    return digits_join(n < 8 ? v << (64 - 8 * n) : v);
 }
 
 /** As arg_read_digits(), behind 8 digits that make `*value`. @return how many in all */
@@ -78,7 +64,7 @@ unsigned arg_read_more_digits(const char *s, uint64_t *value);
 /** Up to ARG_DIGITS_MAX digits from `s` on, at least one is there; 24 bytes must be readable. @return how many */
 static inline unsigned arg_read_digits(const char *s, uint64_t *value)
 {
-    uint64_t v = arg_load8(s) ^ 0x3030303030303030U;
+    uint64_t v = digits_load(s) ^ 0x3030303030303030U;
     unsigned n = arg_leading_digits(v);
     *value = arg_join_digits(v, n);
     return n < 8 ? n : arg_read_more_digits(s, value);

@@ -414,6 +414,15 @@ static void small_looks_are_right(void **state)
         }
         got = jscan_scalar(text, text + n);
         assert_true(scalar < n ? got == text + scalar : got >= text + n);
+        size_t brace = 0;
+        for (bool in_string = false; brace < n && text[brace] != '\\'; brace++) {
+            in_string ^= text[brace] == '"';
+            if (!in_string && text[brace] == '}') {
+                break;
+            }
+        }
+        got = jscan_brace(text, text + n);
+        assert_true(brace < n && text[brace] == '}' ? got == text + brace : got == NULL);
         size_t at = (size_t)prng_below(&r, n + 32);
         other[at] ^= 1;
         uint32_t last_bits = UINT32_MAX >> (31 - (n - 1) % 32);
