@@ -165,6 +165,14 @@ void diag_lose(diag *d, marey_loss loss, uint32_t file, uint64_t offset, uint64_
     d->losses[d->n_losses++] = (diag_loss){loss, file, n, offset, detail ? mem_strdup(detail) : NULL};
 }
 
+void diag_place(diag *d, marey_loss loss, uint32_t file, uint64_t offset, const char *detail)
+{
+    diag_loss *l = find_loss(d, loss, file, detail);
+    if (l) {
+        l->first_offset = offset < l->first_offset ? offset : l->first_offset;
+    }
+}
+
 uint64_t diag_lost(const diag *d, marey_loss loss)
 {
     uint64_t sum = 0;

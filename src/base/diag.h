@@ -121,6 +121,9 @@ void diag_note(diag *d, const char *where, uint64_t offset, const char *format, 
 /** Count `n` losses. `detail` (may be NULL) makes an entry of its own per text: use it for a small closed set only. */
 void diag_lose(diag *d, marey_loss loss, uint32_t file, uint64_t offset, uint64_t n, const char *detail);
 
+/** The first of these losses stands at `offset`, or before it where that is known. Nothing where there are none. */
+void diag_place(diag *d, marey_loss loss, uint32_t file, uint64_t offset, const char *detail);
+
 /** Sum of the losses of one code over all files. */
 uint64_t diag_lost(const diag *d, marey_loss loss);
 

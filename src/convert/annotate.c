@@ -126,6 +126,7 @@ static void settle_end(annotation *a, annotated *e)
         r->dur_ns = INT64_MAX - r->start_ns;
         r->flags |= EVENT_REPAIRED;
         a->n_overflows++;
+        lost_event(a->s, LOST_OVERFLOW, run_cursor_order(e->cursor), e->start_ns);
     }
     if (r->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) && (r->flags & EVENT_SEVERITY) < SEVERITY_LOST) {
         r->flags = (uint8_t)((r->flags & ~EVENT_SEVERITY) | SEVERITY_LOST);
@@ -145,6 +146,7 @@ static bool place(annotation *a, annotated *e)
     e->row->thread = track;
     if (track == NO_ID) {
         a->n_dropped_events++;
+        lost_event(s, LOST_EVENT, run_cursor_order(e->cursor), e->start_ns);
         return false;
     }
     if (e->end_ns == e->start_ns) {
@@ -176,6 +178,7 @@ static bool annotate_plain(annotation *a, const run_cursor *cursor)
     row->thread = lane_place(s, lane, row->start_ns, end_ns);
     if (row->thread == NO_ID) {
         a->n_dropped_events++;
+        lost_event(s, LOST_EVENT, run_cursor_order(cursor), row->start_ns);
         row->link = 0;
         return true;
     }
@@ -324,17 +327,14 @@ static void count_losses(const annotation *a)
     source *s = a->s;
     uint64_t overlaps = 0;
     for (size_t i = 0; i < s->n_lanes; i++) {
-        bool may_overlap = kind_is_derived(s->lanes[i].kind) || s->lanes[i].kind == KIND_ASYNC;
-        overlaps += may_overlap ? 0 : s->lanes[i].n_overlaps;
+        overlaps += s->lanes[i].n_overlaps;
     }
-    diag_lose(&s->diag, MAREY_LOSS_OVERLAP, s->file, DIAG_NO_OFFSET, overlaps, NULL);
-    diag_lose(&s->diag, MAREY_LOSS_LINK_UNMATCHED, s->file, DIAG_NO_OFFSET, a->n_orphans, NULL);
-    diag_lose(&s->diag, MAREY_LOSS_FLOW_UNMATCHED, s->file, DIAG_NO_OFFSET, a->n_unmatched_flows, "outside any event");
-    diag_lose(&s->diag, MAREY_LOSS_LIMIT, s->file, DIAG_NO_OFFSET, a->n_dropped_marks,
-              "flows bind to 4 194 304 events");
-    diag_lose(&s->diag, MAREY_LOSS_LIMIT, s->file, DIAG_NO_OFFSET, a->n_dropped_events,
-              "4096 events at once on one lane");
-    diag_lose(&s->diag, MAREY_LOSS_TIME_OVERFLOW, s->file, DIAG_NO_OFFSET, a->n_overflows, NULL);
+    lost_count(s, LOST_OVERLAP, overlaps);
+    lost_count(s, LOST_LINK, a->n_orphans);
+    lost_count(s, LOST_FLOW, a->n_unmatched_flows);
+    lost_count(s, LOST_MARK, a->n_dropped_marks);
+    lost_count(s, LOST_EVENT, a->n_dropped_events);
+    lost_count(s, LOST_OVERFLOW, a->n_overflows);
 }
 
 static marey_status annotate_rows(annotation *a)
@@ -343,6 +343,7 @@ static marey_status annotate_rows(annotation *a)
     run_merge m;
     run_merge_init(&m, true);
     run_merge_add(&m, &s->events, 0, NULL, NULL, 0);
+    s->rows = &m;
     marey_status status = run_merge_start(&m, &s->diag);
     const bool has_contexts = s->context_flows.n_total > 0;
     run_cursor *c;
@@ -357,6 +358,7 @@ static marey_status annotate_rows(annotation *a)
             status = MAREY_CANCELLED;
         }
     }
+    s->rows = NULL;
     run_merge_deinit(&m);
     return status;
 }

@@ -168,13 +168,18 @@ static marey_status judge(conversion *c, convert_summary *summary)
 static marey_status check_strict(conversion *c)
 {
     uint64_t n = side_losses(c);
-    if (c->options->strict && n > 0) {
-        const trace_loss *l = &c->model.losses[0];
-        return diag_error(c->diag, MAREY_FORMAT, l->input < c->model.n_inputs ? c->model.inputs[l->input].path : NULL,
-                          l->first_offset, "%llu records would be lost or repaired (the first kind: %s)",
-                          (unsigned long long)n, marey_loss_text(l->code));
+    if (!c->options->strict || n == 0) {
+        return MAREY_OK;
     }
-    return MAREY_OK;
+    marey_status status = lost_find(c);
+    if (status != MAREY_OK) {
+        return status;
+    }
+    (void)side_losses(c);
+    const trace_loss *l = &c->model.losses[0];
+    return diag_error(c->diag, MAREY_FORMAT, l->input < c->model.n_inputs ? c->model.inputs[l->input].path : NULL,
+                      l->first_offset, "%llu records would be lost or repaired (the first kind: %s)",
+                      (unsigned long long)n, marey_loss_text(l->code));
 }
 
 static marey_status convert_all(conversion *c, convert_summary *summary)
@@ -218,6 +223,9 @@ static marey_status convert_all(conversion *c, convert_summary *summary)
     }
     if (status == MAREY_OK) {
         status = graph_side_write(c);
+    }
+    if (status == MAREY_OK) {
+        status = lost_find(c);
     }
     if (status == MAREY_OK) {
         status = check_strict(c);

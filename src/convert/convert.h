@@ -10,6 +10,7 @@
 
 #include "base/diag.h"
 #include "base/thread.h"
+#include "readers/again.h"
 #include "readers/reader.h"
 #include "trace/builder.h"
 
@@ -19,6 +20,8 @@ typedef struct convert_source {
     uint64_t bytes;    /* for progress; 0: unknown */
     int64_t rank_hint; /* from the file name; -1 */
     marey_status (*read)(void *ctx, const char *path, trace_builder *b, const reader_progress *progress);
+    /* Reads it once more, as again_read(); NULL: its records have no place. */
+    marey_status (*again)(void *ctx, uint64_t from, again_fn fn, void *fn_ctx, cancel_flag *cancel);
     void *ctx;
 } convert_source;
 

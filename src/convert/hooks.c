@@ -110,6 +110,7 @@ uint8_t launch_meet(annotation *a, annotated *e)
     }
     if (s->has_launches && !seen) {
         a->n_orphans++;
+        lost_event(s, LOST_LINK, run_cursor_order(e->cursor), e->start_ns);
     }
     tag_add(s, &e->tag, tag_make(TAG_LAUNCH, ROLE_WORK, s->index, *v >> 26));
     if (!seen) {
@@ -336,17 +337,23 @@ static bool binds_next(const sort_record *p)
     return (p->v & 3) == FLOW_END && !(p->v & 8);
 }
 
-static marey_status bind(annotation *a, const sort_record *p, uint32_t mark)
+sort_record flow_moment(const source *s, int64_t ts_ns, uint64_t value)
 {
     const int64_t far = INT64_C(1) << 60;
-    source *s = a->s;
-    uint64_t kind = p->v & 4 ? UINT64_C(1) << 62 : UINT64_C(2) << 62;
-    uint64_t key = kind | (hash_u64(p->v >> 4 ^ (uint64_t)s->index << 40) >> 2);
+    uint64_t kind = value & 4 ? UINT64_C(1) << 62 : UINT64_C(2) << 62;
     int64_t since = 0;
-    if (__builtin_sub_overflow(sorter_time(p->k1), s->bulk_first_ns, &since) || since > far || since < -far) {
-        since = sorter_time(p->k1) < s->bulk_first_ns ? -far : far;
+    if (__builtin_sub_overflow(ts_ns, s->bulk_first_ns, &since) || since > far || since < -far) {
+        since = ts_ns < s->bulk_first_ns ? -far : far;
     }
-    return sorter_push(&s->binds, key, (uint64_t)(since + far) << 2 | (p->v & 3), mark, &s->diag);
+    return (sort_record){.k0 = kind | (hash_u64(value >> 4 ^ (uint64_t)s->index << 40) >> 2),
+                         .k1 = (uint64_t)(since + far) << 2 | (value & 3)};
+}
+
+static marey_status bind(annotation *a, const sort_record *p, uint32_t mark)
+{
+    source *s = a->s;
+    sort_record m = flow_moment(s, sorter_time(p->k1), p->v);
+    return sorter_push(&s->binds, m.k0, m.k1, mark, &s->diag);
 }
 
 static marey_status bind_enclosing(annotation *a, const thread_state *t, const sort_record *p)
@@ -358,6 +365,7 @@ static marey_status bind_enclosing(annotation *a, const thread_state *t, const s
         }
     }
     a->n_unmatched_flows++;
+    lost_flow(a->s, LOST_FLOW, p);
     return MAREY_OK;
 }
 
@@ -366,6 +374,7 @@ static bool mark_event(annotation *a, annotated *e, thread_state *t)
     source *s = a->s;
     if (s->n_flow_rows == MAX_FLOW_MARKS) {
         a->n_dropped_marks++;
+        lost_event(s, LOST_MARK, run_cursor_order(e->cursor), e->start_ns);
         return false;
     }
     uint32_t mark = (uint32_t)s->n_flow_rows++;

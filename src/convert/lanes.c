@@ -58,6 +58,17 @@ static size_t free_depth(const source_lane *l, int64_t start_ns, int64_t end_ns)
     return depth;
 }
 
+/* Steps, phases and asynchronous operations may overlap. */
+static void note_overlap(source *s, source_lane *l, int64_t start_ns)
+{
+    if (!kind_is_derived(l->kind) && l->kind != KIND_ASYNC) {
+        l->n_overlaps++;
+        if (s->rows) {
+            lost_event(s, LOST_OVERLAP, run_cursor_order(run_merge_top(s->rows)), start_ns);
+        }
+    }
+}
+
 uint32_t lane_place_apart(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
 {
     source_lane *l = &s->lanes[lane];
@@ -65,7 +76,7 @@ uint32_t lane_place_apart(source *s, uint32_t lane, int64_t start_ns, int64_t en
     size_t depth = (size_t)(top + 1);
     bool is_covered = top >= 0 && end_ns <= l->ends_ns[top];
     if (top >= 0 && !is_covered) {
-        l->n_overlaps++;
+        note_overlap(s, l, start_ns);
         depth = free_depth(l, start_ns, end_ns);
     }
     if (depth == l->n_tracks) {

@@ -76,6 +76,11 @@ static marey_status read_run(void *ctx, const char *path, trace_builder *b, cons
     return reader_read_run_source(ctx, b, progress);
 }
 
+static marey_status read_run_again(void *ctx, uint64_t from, again_fn fn, void *fn_ctx, cancel_flag *cancel)
+{
+    return again_read(ctx, from, fn, fn_ctx, cancel);
+}
+
 /* A source of the run: a trace by itself, or the files of one rank together. */
 static void add(input_list *l, run_source *run, bool may_fail)
 {
@@ -86,6 +91,7 @@ static void add(input_list *l, run_source *run, bool may_fail)
                                      : run->rank_is_device ? -1
                                                            : run->rank,
                         .read = read_run,
+                        .again = read_run_again,
                         .ctx = run};
     VEC_RESERVE(l->may_fail, l->cap_may_fail, l->n + 1);
     l->may_fail[l->n] = may_fail;

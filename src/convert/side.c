@@ -135,7 +135,8 @@ static marey_status join_flows(link_out *o, source *s)
         uint64_t row = s->flow_rows[r.v];
         trace_flow_phase phase = (trace_flow_phase)(r.k1 & 3);
         if (phase != FLOW_START && before == UINT64_MAX) {
-            diag_lose(&s->diag, MAREY_LOSS_FLOW_UNMATCHED, s->file, DIAG_NO_OFFSET, 1, NULL);
+            lost_count(s, LOST_END, 1);
+            lost_flow(s, LOST_END, &r);
         } else if (phase != FLOW_START && row != before && row != UINT64_MAX) {
             status = put_link(o, before, row, (uint32_t)(key >> 62));
         }

@@ -27,6 +27,7 @@ typedef struct reading {
     pool *sorter;     /* one thread that takes pieces beside the reader; NULL: the reader does */
     piece *pieces[2]; /* one is filled while the other one is taken */
     unsigned which;
+    bool one_thread;    /* the builder is pushed to where progress is reported */
     uint32_t *counters; /* builder's (process, string) -> source's counter */
     map64 counter_keys;
     uint64_t n_collectives_taken;
@@ -97,6 +98,7 @@ void source_deinit(source *s)
     free(s->flow_rows);
     free(s->several);
     metrics_release(s);
+    lost_deinit(&s->lost);
     diag_deinit(&s->diag);
     (void)pthread_mutex_destroy(&s->lock);
 }
@@ -110,6 +112,12 @@ static bool is_near(const source_island *i, int64_t first, int64_t last, int64_t
            (last >= i->first_ns || (uint64_t)i->first_ns - (uint64_t)last < (uint64_t)gap);
 }
 
+static void take_order(source_island *a, const source_island *b)
+{
+    a->order_ns = b->order < a->order ? b->order_ns : a->order_ns;
+    a->order = b->order < a->order ? b->order : a->order;
+}
+
 /* 64 bits of ns are 213 504 days: of so many islands, what comes late joins those that are at most a year away. */
 static void add_island(source *s, source_island stretch)
 {
@@ -121,6 +129,7 @@ static void add_island(source *s, source_island stretch)
             i->last_ns = stretch.last_ns > i->last_ns ? stretch.last_ns : i->last_ns;
             i->end_ns = stretch.end_ns > i->end_ns ? stretch.end_ns : i->end_ns;
             i->n += stretch.n;
+            take_order(i, &stretch);
             return;
         }
     }
@@ -141,13 +150,17 @@ static bool is_stray(const run_row *r)
     return (r->flags & EVENT_SEVERITY) == SEVERITY_STRAY;
 }
 
-static void widen(source_island *i, const run_row *r)
+static void widen(source_island *i, const run_row *r, uint64_t order)
 {
     int64_t t = r->start_ns;
     int64_t end = sane_end(r);
     i->first_ns = i->n == 0 || t < i->first_ns ? t : i->first_ns;
     i->last_ns = i->n == 0 || t > i->last_ns ? t : i->last_ns;
     i->end_ns = i->n == 0 || end > i->end_ns ? end : i->end_ns;
+    if (i->n == 0) {
+        i->order = order;
+        i->order_ns = t;
+    }
     i->n++;
 }
 
@@ -173,11 +186,14 @@ static bool find_stretch(const run_row *rows, size_t n, source_island *stretch)
            (uint64_t)i.last_ns - (uint64_t)i.first_ns < (uint64_t)DAY_NS;
 }
 
-/* Cuts a piece (in order of input) where a start lies a day from the others; marks what has no end. */
-static void find_islands(source *s, run_row *rows, size_t n)
+/* Cuts a piece (in order of input, from this number on) where a start lies a day from the others; marks what has no
+ * end. */
+static void find_islands(source *s, run_row *rows, size_t n, uint64_t first)
 {
     source_island stretch;
     if (find_stretch(rows, n, &stretch)) {
+        stretch.order = first;
+        stretch.order_ns = rows[0].start_ns;
         add_island(s, stretch);
         return;
     }
@@ -185,7 +201,7 @@ static void find_islands(source *s, run_row *rows, size_t n)
     for (size_t k = 0; k < n; k++) {
         rows[k].dur_ns = rows[k].flags & EVENT_UNFINISHED ? RUN_UNFINISHED_NS : rows[k].dur_ns;
         if (is_stray(&rows[k])) {
-            widen(&s->strays, &rows[k]);
+            widen(&s->strays, &rows[k], first + k);
             continue;
         }
         int64_t t = rows[k].start_ns;
@@ -195,7 +211,7 @@ static void find_islands(source *s, run_row *rows, size_t n)
             add_island(s, i);
             i = (source_island){0};
         }
-        widen(&i, &rows[k]);
+        widen(&i, &rows[k], first + k);
     }
     if (i.n > 0) {
         add_island(s, i);
@@ -232,7 +248,6 @@ static marey_status take_samples(reading *r)
     return MAREY_OK;
 }
 
-/* v: 60 bits of the flow's identity, then: binds to the enclosing slice (8), forward-backward (4), phase (2 bits). */
 static marey_status take_flows(reading *r)
 {
     source *s = r->s;
@@ -240,11 +255,9 @@ static marey_status take_flows(reading *r)
     for (size_t i = 0; i < b->n_flows; i++) {
         const trace_flow_in *f = &b->flows[i];
         const char *kind = f->kind < b->strings.n ? b->strings.text[f->kind] : "";
-        uint64_t key = hash_u64(f->id ^ hash_u64(f->kind + UINT64_C(0x9e3779b97f4a7c15)));
-        uint64_t v = key << 4 | (f->binds_enclosing ? 8U : 0U) | (strcmp(kind, "fwdbwd") == 0 ? 4U : 0U) | f->phase;
-        marey_status status = sorter_push(&s->flows, f->thread, sorter_key(f->ts_ns), v, &s->diag);
+        marey_status status = sorter_push(&s->flows, f->thread, sorter_key(f->ts_ns), flow_value(f, kind), &s->diag);
         if (status == MAREY_OK) {
-            status = contexts_take(s, f, kind, key);
+            status = contexts_take(s, f, kind, flow_key(f));
         }
         if (status != MAREY_OK) {
             return status;
@@ -278,7 +291,7 @@ static marey_status take_side(reading *r)
 static void take_piece(void *ctx)
 {
     piece *p = ctx;
-    find_islands(p->s, p->rows, p->n);
+    find_islands(p->s, p->rows, p->n, p->s->events.n_rows);
     p->status = run_set_add(&p->s->events, &p->rows, p->n, p->args, p->n_args, &p->diag);
 }
 
@@ -347,6 +360,7 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     }
     piece *p = next_piece(r);
     swap_room(p, k);
+    lost_note(&s->lost, r->builder.at, r->builder.n_events + 1); /* the record at hand pushes the event behind these */
     status = wait_for_piece(r);
     r->which = r->sorter ? 1 - r->which : 0;
     if (status != MAREY_OK) {
@@ -384,6 +398,9 @@ static void on_progress(void *ctx, uint64_t bytes, uint64_t total, uint64_t n_ev
     r->n_reported_bytes = bytes;
     r->n_reported_events = n_events;
     (void)conversion_report(c, "reading", done, c->bytes_total, events);
+    if (r->one_thread) {
+        lost_note(&r->s->lost, r->builder.at, r->builder.n_events);
+    }
 }
 
 /* ------------------------------------------------------------------ when it has ended */
@@ -560,6 +577,7 @@ static const source_island *join_islands(source *s, int64_t gap)
             a->last_ns = b->last_ns > a->last_ns ? b->last_ns : a->last_ns;
             a->end_ns = b->end_ns > a->end_ns ? b->end_ns : a->end_ns;
             a->n += b->n;
+            take_order(a, b);
         } else {
             s->islands[++n] = *b;
         }
@@ -601,7 +619,12 @@ static void find_bulk(source *s)
     view = is_inside && view.n >= all - all / 10 ? view : *bulk;
     s->view_first_ns = view.first_ns;
     s->view_end_ns = island_end(&view);
-    diag_lose(&s->diag, MAREY_LOSS_FAR_TIME, s->file, DIAG_NO_OFFSET, all - bulk->n, NULL);
+    for (size_t i = 0; i < s->n_islands; i++) {
+        if (&s->islands[i] != bulk) {
+            lost_event(s, LOST_FAR, s->islands[i].order, s->islands[i].order_ns);
+        }
+    }
+    lost_count(s, LOST_FAR, all - bulk->n);
 }
 
 /* base + ts must stay within 64 bits for the bulk; else the base is not believed. */
@@ -664,6 +687,7 @@ marey_status source_load(source *s)
     b->taker = arg_taker_create(store_writer_shapes(s->c->writer));
     reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
     progress.one_thread = s->c->jobs <= s->c->n_sources; /* every thread has a file already */
+    r->one_thread = progress.one_thread;
     r->sorter = !progress.one_thread && s->in->bytes >= SORTER_MIN_BYTES ? pool_create(1) : NULL;
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     marey_status taken = wait_for_piece(r);

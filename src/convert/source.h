@@ -14,10 +14,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/thread.h"
 #include "convert/convert.h"
+#include "convert/lost.h"
 #include "convert/run.h"
 #include "convert/sorter.h"
 #include "diagnose/align_run.h"
@@ -46,6 +48,16 @@ static inline uint64_t tag_make(unsigned type, unsigned role, uint32_t source, u
 static inline uint64_t tag_number(uint64_t tag)
 {
     return tag & ((UINT64_C(1) << TAG_NUMBER_BITS) - 1);
+}
+
+static inline uint64_t flow_key(const trace_flow_in *f)
+{
+    return hash_u64(f->id ^ hash_u64(f->kind + UINT64_C(0x9e3779b97f4a7c15)));
+}
+/* 60 bits of the flow's key, then: binds to the enclosing slice (8), forward-backward (4), phase (2 bits). */
+static inline uint64_t flow_value(const trace_flow_in *f, const char *kind)
+{
+    return flow_key(f) << 4 | (f->binds_enclosing ? 8U : 0U) | (strcmp(kind, "fwdbwd") == 0 ? 4U : 0U) | f->phase;
 }
 
 enum {
@@ -165,6 +177,8 @@ typedef struct source_counter {
 typedef struct source_island { /* a stretch of starts without a gap of a day */
     int64_t first_ns, last_ns, end_ns;
     uint64_t n;
+    uint64_t order;   /* the least order number */
+    int64_t order_ns; /* start of that event */
 } source_island;
 
 /* Metrics of a source, in pieces; see convert/metrics.c. */
@@ -226,11 +240,12 @@ typedef struct source {
     bool has_backward, has_cpu_steps, has_launches, has_points;
     int64_t last_point_ns; /* start of the last event without length */
     run_set events, step_rows, phase_rows;
+    const run_merge *rows;                    /* while it is annotated: the row at hand is at its top; NULL */
     uint32_t phase_names[MARK_OPTIMIZER + 1]; /* source's names of the derived phases */
     sorter samples;                           /* k0 counter, k1 time, v value */
-    sorter flows;                             /* k0 thread, k1 time, v id (60 bits) and kind */
+    sorter flows;                             /* k0 thread, k1 time, v flow_value() */
     sorter context_flows;                     /* k0 time, k1 thread and kind of point, v flow; see contexts.c */
-    sorter binds;                             /* k0 flow, k1 time and phase, v place in flow_rows */
+    sorter binds;                             /* k0 and k1 as flow_moment(), v place in flow_rows */
     uint64_t *flow_rows;
     size_t n_flow_rows;
     metric_log metrics;
@@ -243,6 +258,7 @@ typedef struct source {
     _Atomic uint32_t groups_left;
     bool spans_groups;
     marey_status side_status; /* of pushing to `launches` */
+    lost_records lost;
 } source;
 
 /* The computational graph that goes into the same file; see convert/graph.c. */
@@ -307,6 +323,8 @@ marey_status source_load(source *s);
 /** A flow that may carry the context of a launch. */
 marey_status contexts_take(source *s, const trace_flow_in *flow, const char *kind, uint64_t key);
 marey_status annotate_source(source *s);
+/** A point of a flow that has this flow_value(), among all points of its flow: k0 the flow, k1 time and phase. */
+sort_record flow_moment(const source *s, int64_t ts_ns, uint64_t value);
 
 /** Fit the hosts' clocks on the ends of collectives. Errors: CANCELLED. */
 marey_status clocks_align(conversion *c);

@@ -399,24 +399,22 @@ static bool judge_content(run_file *f, run_source *s)
     return f->role != RUN_TRACE;
 }
 
-marey_status reader_read_run_source(const run_source *s, trace_builder *b, const reader_progress *progress)
+bool run_find_format(const run_source *s, run_source *out, run_file *file)
 {
-    run_file file_by_content;
-    run_source source_by_content;
-    if (s->format == RUN_FORMAT_TRACE) {
-        file_by_content = s->files[0];
-        source_by_content = *s;
-        if (!judge_content(&file_by_content, &source_by_content)) {
-            return reader_read_file(s->files[0].path, b, progress);
-        }
-        s = &source_by_content;
+    *out = *s;
+    if (s->format != RUN_FORMAT_TRACE) {
+        return true;
     }
+    *file = s->files[0];
+    return judge_content(file, out);
+}
+
+marey_status run_read_into(const run_source *s, trace_builder *b, chrome_reader *json, const reader_progress *progress)
+{
     const char *path = b->path;
     uint32_t file = b->file;
-    run_reader r = {
-        .run = s, .b = b, .progress = progress, .json = mem_alloc(sizeof *r.json), .place = trace_place(NO_ID)};
-    chrome_init(r.json, b);
-    r.json->times_are_text = true;
+    run_reader r = {.run = s, .b = b, .progress = progress, .json = json, .place = trace_place(NO_ID)};
+    json->times_are_text = true;
     marey_status status = read_simple_files(&r); /* first: they name the groups of collectives */
     if (status == MAREY_OK) {
         status = read_intervals(&r);
@@ -424,9 +422,22 @@ marey_status reader_read_run_source(const run_source *s, trace_builder *b, const
     b->path = path;
     b->file = file;
     status = finish(&r, status);
-    chrome_deinit(r.json);
-    free(r.json);
     strbuf_deinit(&r.text);
     map64_deinit(&r.collective_groups);
+    return status;
+}
+
+marey_status reader_read_run_source(const run_source *s, trace_builder *b, const reader_progress *progress)
+{
+    run_file file;
+    run_source run;
+    if (!run_find_format(s, &run, &file)) {
+        return reader_read_file(s->files[0].path, b, progress);
+    }
+    chrome_reader *json = mem_alloc(sizeof *json);
+    chrome_init(json, b);
+    marey_status status = run_read_into(&run, b, json, progress);
+    chrome_deinit(json);
+    free(json);
     return status;
 }

@@ -72,6 +72,14 @@ csv *run_open_table(run_reader *r, const char *path);
 /** Note rows that were short or long, and close. */
 void run_close_table(run_reader *r, const char *path, csv **c);
 
+/* ---- a source ---- */
+
+/** The source with its format by content, where its name says nothing (`file`: room for it). @return false: a trace by
+ * itself */
+bool run_find_format(const run_source *s, run_source *out, run_file *file);
+/** As reader_read_run_source(), but no trace by itself; through a JSON reader that was just made for this builder. */
+marey_status run_read_into(const run_source *s, trace_builder *b, chrome_reader *json, const reader_progress *progress);
+
 /* ---- the formats: each reads all of its files in the run ---- */
 
 typedef marey_status (*run_file_fn)(run_reader *r, const run_file *f);

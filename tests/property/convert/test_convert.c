@@ -275,7 +275,7 @@ static void run_once(const char *out, uint64_t seed, uint32_t n_sources, uint32_
                           .seed = seed + i,
                           .base_ns = (int64_t)i * 1000,
                           .facts = calloc(n_events, sizeof(fact))};
-        sources[i] = (convert_source){"fake", 0, -1, read_fake, &fakes[i]};
+        sources[i] = (convert_source){.path = "fake", .rank_hint = -1, .read = read_fake, .ctx = &fakes[i]};
     }
     convert_options options = {.out = out, .jobs = 1 + (unsigned)(seed % 3), .memory_bytes = seed % 2 ? 1 : 0};
     diag d;

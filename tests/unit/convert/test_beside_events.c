@@ -530,7 +530,7 @@ static uint32_t instance_at(store_file *f, int64_t start_ns)
 static void full_lanes(void **state)
 {
     (void)state;
-    convert_source source = {"crowd", 0, -1, read_crowd, NULL};
+    convert_source source = {.path = "crowd", .rank_hint = -1, .read = read_crowd};
     for (uint64_t memory = 0; memory < 2; memory++) {
         store_file *f = convert(&source, 1, memory);
         const trace_model *m = store_model(f);
