@@ -152,7 +152,7 @@ void graph_apply_look(session *s, const session_look *look)
     v->smooth = look->graph.routing != 0;
     v->by_stage = look->graph.by_stage;
     scene_graph_show_first(s->scene, &look->graph.first);
-    bool only_graph = store_model(s->file)->n_events == 0 && scene_has_graph(s->scene);
+    bool only_graph = store_model(s->file)->n_ranks == 0 && scene_has_graph(s->scene);
     if (only_graph) {
         s->view.layout = LAYOUT_GRAPH;
     }

@@ -21,7 +21,7 @@ static marey_status check_time(const session *s, const session_look *look, diag 
 {
     int64_t end = s->duration_ns > 0 ? s->duration_ns : 1;
     bool outside = (look->time_ns[0] != INT64_MIN && look->time_ns[0] >= end) || look->time_ns[1] <= 0;
-    if (outside && store_model(s->file)->n_events > 0) {
+    if (outside && store_model(s->file)->n_ranks > 0) {
         char text[48];
         time_format(end, text, sizeof text);
         return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET,

@@ -86,9 +86,36 @@ static void count_far_sources(conversion *c, int64_t first, int64_t end)
         source *s = &c->sources[i];
         int64_t t = source_time(s, s->view_first_ns);
         if (s->n_events > 0 && (t < first || t > end)) {
-            diag_lose(&s->diag, MAREY_LOSS_FAR_TIME, s->file, DIAG_NO_OFFSET, s->n_events, NULL);
+            lost_event(s, LOST_FAR, 0, 0);
+            lost_count(s, LOST_FAR, s->n_events);
         }
     }
+}
+
+/* Of a run without events, whose counters are all there is. @return false: there are none either */
+static bool find_extent_of_samples(conversion *c)
+{
+    trace_model *m = &c->model;
+    int64_t lo = INT64_MAX;
+    int64_t hi = INT64_MIN;
+    for (size_t i = 0; i < c->n_sources; i++) {
+        const source *s = &c->sources[i];
+        if (s->n_counters > 0) {
+            int64_t first = source_time(s, s->sample_first_ns);
+            int64_t last = source_time(s, s->sample_last_ns);
+            lo = first < lo ? first : lo;
+            hi = last > hi ? last : hi;
+        }
+    }
+    if (lo > hi) {
+        return false;
+    }
+    c->start_ns = lo;
+    m->start_epoch_ns = lo;
+    uint64_t span = (uint64_t)hi - (uint64_t)lo + 1; /* half-open, the last sample inside */
+    m->duration_ns = span - 1 >= (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)span;
+    m->view_end_ns = m->duration_ns;
+    return true;
 }
 
 static marey_status find_extent(conversion *c)
@@ -112,6 +139,9 @@ static marey_status find_extent(conversion *c)
         if (s->has_points && source_time(s, s->last_point_ns) > last_point) {
             last_point = source_time(s, s->last_point_ns);
         }
+    }
+    if (m->n_events == 0 && find_extent_of_samples(c)) {
+        return MAREY_OK;
     }
     if (m->n_events == 0 && c->graph.is_read) {
         return MAREY_OK; /* a model without a run */

@@ -141,7 +141,7 @@ static marey_status judge(conversion *c, convert_summary *summary)
         bool is_input_fault = s->status == MAREY_UNSUPPORTED || s->status == MAREY_FORMAT;
         if (s->status == MAREY_OK) {
             diag_merge(c->diag, &(diag){.messages = s->diag.messages, .n_messages = s->diag.n_messages});
-            bool says_so = s->n_events > 0 || diag_lost(&s->diag, MAREY_LOSS_NO_EVENTS) > 0;
+            bool says_so = s->n_events > 0 || s->n_counters > 0 || diag_lost(&s->diag, MAREY_LOSS_NO_EVENTS) > 0;
             diag_lose(&s->diag, MAREY_LOSS_NO_EVENTS, s->file, DIAG_NO_OFFSET, says_so ? 0 : 1, NULL);
             summary->n_inputs++;
             continue;

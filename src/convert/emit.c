@@ -59,6 +59,22 @@ static marey_status put_batch(group_job *j)
     return store_group_put_all(j->out, j->batch, n, &j->diag);
 }
 
+/* An event that does not lie within the longest run was moved or cut. Steps and phases are made from others. */
+static void note_clipped(const group_job *j, source *s, const run_cursor *cursor, store_event *out)
+{
+    if (j->kind != GROUP_EVENTS) {
+        return;
+    }
+    out->flags = (uint8_t)(out->flags | EVENT_REPAIRED);
+    if ((out->flags & EVENT_SEVERITY) < SEVERITY_LOST) {
+        out->flags = (uint8_t)((out->flags & ~EVENT_SEVERITY) | SEVERITY_LOST);
+    }
+    (void)pthread_mutex_lock(&s->lock);
+    lost_event(s, LOST_CLIPPED, run_cursor_order(cursor), cursor->row->start_ns);
+    lost_count(s, LOST_CLIPPED, 1);
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
 static marey_status put_row(group_job *j, run_cursor *cursor)
 {
     source *s = &j->e->c->sources[cursor->source];
@@ -78,7 +94,9 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
         j->e->c->model.tracks[t->global].row = t->row;
     }
     store_event *out = &j->batch[j->n_batch++];
-    *out = (store_event){.start_ns = model_since(j->e->c, run_cursor_key(cursor)),
+    int64_t key_ns = run_cursor_key(cursor);
+    bool is_clipped = is_outside_run(j->e->c, key_ns);
+    *out = (store_event){.start_ns = model_since(j->e->c, key_ns),
                          .dur_ns = row->dur_ns,
                          .track = t->global,
                          .track_row = t->row,
@@ -91,10 +109,12 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
                          .args_taken = true,
                          .tag = row->link};
     if (s->is_moved) { /* both ends by the same map, so that what nested or followed still does */
+        is_clipped |= is_outside_run(j->e->c, source_time(s, row->start_ns + row->dur_ns));
         out->dur_ns = model_time(s, row->start_ns + row->dur_ns) - out->start_ns;
     }
-    if (out->dur_ns > LAST_TIME_NS - out->start_ns) {
-        out->dur_ns = LAST_TIME_NS - out->start_ns;
+    if (out->dur_ns > LAST_TIME_NS - out->start_ns || is_clipped) {
+        out->dur_ns = out->dur_ns < LAST_TIME_NS - out->start_ns ? out->dur_ns : LAST_TIME_NS - out->start_ns;
+        note_clipped(j, s, cursor, out);
     }
     marey_status status = run_cursor_args(cursor, &out->args, &j->diag);
     bool is_full = j->n_batch == BATCH || !run_cursor_is_kept(cursor);

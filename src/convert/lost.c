@@ -17,6 +17,7 @@ static const struct {
     [LOST_OVERFLOW] = {MAREY_LOSS_TIME_OVERFLOW, NULL},
     [LOST_MARK] = {MAREY_LOSS_LIMIT, "flows bind to 4 194 304 events"},
     [LOST_EVENT] = {MAREY_LOSS_LIMIT, "4096 events at once on one lane"},
+    [LOST_CLIPPED] = {MAREY_LOSS_CLIPPED, NULL},
     [LOST_FLOW] = {MAREY_LOSS_FLOW_UNMATCHED, "outside any event"},
     [LOST_END] = {MAREY_LOSS_FLOW_UNMATCHED, NULL},
 };

@@ -20,6 +20,7 @@ typedef enum lost_kind {
     LOST_OVERFLOW,
     LOST_MARK,  /* no flow can bind to it any more */
     LOST_EVENT, /* its lane is full */
+    LOST_CLIPPED,
     LOST_EVENT_KINDS,
     LOST_FLOW = LOST_EVENT_KINDS, /* outside any event */
     LOST_END,                     /* of a flow, without a start */

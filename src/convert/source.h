@@ -225,6 +225,7 @@ typedef struct source {
     source_island strays; /* events that the reader says belong elsewhere: no part of any island */
     int64_t bulk_first_ns, bulk_last_ns, bulk_end_ns; /* the input's own clock */
     int64_t view_first_ns, view_end_ns;               /* a part of it, where nearly all events lie; or all of it */
+    int64_t sample_first_ns, sample_last_ns;          /* of counters; the first is later where there are none */
     source_name *names;
     source_thread *threads;
     source_lane *lanes;
@@ -340,6 +341,11 @@ int64_t source_time(const source *s, int64_t t_ns);
 marey_status assemble_model(conversion *c);
 /** Times of the model, once the start of the run is known. */
 int64_t model_time(const source *s, int64_t t_ns);
+/** Does a time on the common clock lie in no run? Then it is moved to where one begins or ends. */
+static inline bool is_outside_run(const conversion *c, int64_t common_ns)
+{
+    return (uint64_t)common_ns - (uint64_t)c->start_ns > (uint64_t)LONGEST_RUN_NS;
+}
 /** The same for a time on the common clock. */
 static inline int64_t model_since(const conversion *c, int64_t common_ns)
 {

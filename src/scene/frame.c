@@ -127,7 +127,7 @@ static float draw_switches(scene *s)
     bool communication = s->v.layout == LAYOUT_COMMUNICATION;
     const char *name = s->m.bar.w >= px(s, 720) ? "Communication" : "Links";
     bool in_graph = s->v.layout == LAYOUT_GRAPH;
-    if (in_graph && s->model->n_events == 0) { /* there is nothing else */
+    if (in_graph && s->model->n_ranks == 0) { /* there is nothing else */
         return draw_switch(s, right, "Graph", "layout-graph", true);
     }
     right = draw_switch(s, right, name, "layout-communication", communication) - px(s, 4);

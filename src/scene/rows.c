@@ -317,6 +317,12 @@ static void push_lanes(scene *s, uint32_t r, uint8_t indent, bool all)
     }
 }
 
+static bool has_counters(const scene *s, uint32_t r)
+{
+    return s->rank_first_counter[r] < s->rank_first_counter[r + 1];
+}
+
+/* Of the rank's lanes and counters. */
 static bool any_lane_matches(const scene *s, uint32_t r)
 {
     const trace_rank *rank = rank_at(s, r);
@@ -324,6 +330,11 @@ static bool any_lane_matches(const scene *s, uint32_t r)
     for (uint32_t i = 0; i < rank->n_lanes; i++) {
         const trace_lane *l = &s->model->lanes[rank->first_lane + i];
         if (lane_is_row(s, l, device) && pattern_matches(s, r, rank->first_lane + i, l->name)) {
+            return true;
+        }
+    }
+    for (uint32_t i = s->rank_first_counter[r]; i < s->rank_first_counter[r + 1]; i++) {
+        if (pattern_matches(s, r, NO_ID, s->model->counters[s->rank_counters[i]].name)) {
             return true;
         }
     }
@@ -345,9 +356,8 @@ static bool rank_is_open(const scene *s, uint32_t r)
 static void push_rank(scene *s, uint32_t r, uint8_t indent, bool whole)
 {
     row_tree *t = &s->tree;
-    const trace_rank *rank = rank_at(s, r);
     scene_row *row = push_row(t, ROW_RANK, r, r, t->rank_group[r], indent);
-    row->has_children = rank->n_lanes > 0;
+    row->has_children = rank_at(s, r)->n_lanes > 0 || has_counters(s, r);
     row->is_open = row->has_children && (!whole || rank_is_open(s, r));
     if (row->is_open) {
         push_lanes(s, r, (uint8_t)(indent + 1), whole);

@@ -94,6 +94,12 @@ static void far_times(void **state)
     check_case("far.json");
 }
 
+static void counters_alone(void **state)
+{
+    (void)state;
+    check_case("counters.json");
+}
+
 static void folders(void **state)
 {
     (void)state;
@@ -102,8 +108,8 @@ static void folders(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(training), cmocka_unit_test(pipeline),
-                                       cmocka_unit_test(plain_threads), cmocka_unit_test(far_times),
-                                       cmocka_unit_test(folders)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(training),       cmocka_unit_test(pipeline),
+                                       cmocka_unit_test(plain_threads),  cmocka_unit_test(far_times),
+                                       cmocka_unit_test(counters_alone), cmocka_unit_test(folders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,40 @@ static void without_a_second_look_there_is_no_place(void **state)
     strbuf_deinit(&b);
 }
 
+/* Events that reach beyond the longest run are cut, and counted. */
+static void long_events_are_counted(void **state)
+{
+    (void)state;
+    for (unsigned before = 0; before < 2; before++) {
+        strbuf b = {0};
+        strbuf_puts(&b, "[\n");
+        put(&b, "X", "ordinary", 1, 5000, ", \"dur\": 8");
+        put(&b, "X", "long enough", 2, 6000, ", \"dur\": 3000000000000000"); /* 95 years */
+        put(&b, "X", "too long", 3, 6000, ", \"dur\": 6000000000000000");    /* 190 years */
+        put(&b, "X", "too long as well", 4, 6500, ", \"dur\": 6000000000000000");
+        if (before) {
+            strbuf_puts(
+                &b, "{\"ph\": \"X\", \"name\": \"long ago\", \"pid\": 1, \"tid\": 5, \"ts\": -4e15, \"dur\": 5},\n");
+        }
+        strbuf_puts(&b, "{}]\n");
+        assert_int_equal(file_write_all(path_of("in.json"), b.s, b.n, NULL), MAREY_OK);
+        for (unsigned way = 0; way < 4; way++) {
+            store_file *f = NULL;
+            convert(path_of("in.json"), 1 + way % 2, way / 2, &f);
+            const trace_model *m = store_model(f);
+            check_place(m, b.s, MAREY_LOSS_CLIPPED, "", "too long");
+            uint64_t n = 0;
+            for (size_t i = 0; i < m->n_losses; i++) {
+                n += m->losses[i].code == MAREY_LOSS_CLIPPED ? m->losses[i].count : 0;
+            }
+            assert_int_equal(n, before ? 3 : 2);
+            assert_true(m->duration_ns == INT64_C(1) << 62);
+            store_close(&f);
+        }
+        strbuf_deinit(&b);
+    }
+}
+
 static void strict_names_the_place(void **state)
 {
     (void)state;
@@ -216,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_records_are_found), cmocka_unit_test(events_alone_are_found),
-        cmocka_unit_test(without_a_second_look_there_is_no_place), cmocka_unit_test(strict_names_the_place)};
+        cmocka_unit_test(without_a_second_look_there_is_no_place), cmocka_unit_test(long_events_are_counted),
+        cmocka_unit_test(strict_names_the_place)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -196,6 +196,41 @@ static void rows_fit_and_never_overlap(void **state)
     }
 }
 
+/* A rank that has nothing but counters is a row with theirs below it, also where no rank has an event. */
+static void counters_are_rows_of_their_rank(void **state)
+{
+    (void)state;
+    static const store_sample samples[] = {{0, 5}, {400, 7}, {900, 2}};
+    for (int with_events = 0; with_events < 2; with_events++) {
+        small_run r;
+        stage g;
+        make(&r, with_events, 0);
+        (void)small_rank(&r, -1, "host");
+        small_counter(&r, "power/watts", samples, 3);
+        small_counter(&r, "memory/used", samples, 3);
+        r.m.duration_ns = r.m.view_end_ns = r.m.duration_ns > 901 ? r.m.duration_ns : 901;
+        assert_int_equal(stage_open(&g, &r, 800, 600), MAREY_OK);
+        assert_true(stage_settle(&g) > 0);
+        assert_int_equal(count(&g, ROW_RANK), 1 + with_events);
+        assert_int_equal(count(&g, ROW_COUNTER), 2);
+        const scene_row *rank = row_of(&g, ROW_RANK, (size_t)with_events);
+        assert_true(rank->has_children && rank->is_open);
+        assert_true(scene_toggle_row(g.scene, (uint32_t)(rank - g.scene->tree.rows)));
+        assert_true(stage_settle(&g) > 0);
+        assert_int_equal(count(&g, ROW_COUNTER), 0);
+        (void)snprintf(g.view.rows_pattern, sizeof g.view.rows_pattern, "power*");
+        assert_true(stage_settle(&g) > 0);
+        assert_int_equal(count(&g, ROW_RANK), 1);
+        assert_int_equal(count(&g, ROW_COUNTER), 1);
+        for (view_layout layout = LAYOUT_TIMELINE; layout <= LAYOUT_COMMUNICATION; layout++) {
+            g.view.layout = layout;
+            assert_true(stage_settle(&g) > 0);
+        }
+        stage_close(&g);
+        small_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +240,7 @@ int main(void)
         cmocka_unit_test(patterns_keep_what_matches),
         cmocka_unit_test(globs),
         cmocka_unit_test(rows_fit_and_never_overlap),
+        cmocka_unit_test(counters_are_rows_of_their_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
