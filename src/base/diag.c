@@ -173,6 +173,29 @@ void diag_place(diag *d, marey_loss loss, uint32_t file, uint64_t offset, const 
     }
 }
 
+static int compare_losses(const void *pa, const void *pb)
+{
+    const diag_loss *a = pa;
+    const diag_loss *b = pb;
+    if (a->file != b->file) {
+        return a->file < b->file ? -1 : 1;
+    }
+    if (a->first_offset != b->first_offset) {
+        return a->first_offset < b->first_offset ? -1 : 1;
+    }
+    if (a->loss != b->loss) {
+        return a->loss < b->loss ? -1 : 1;
+    }
+    return strcmp(a->detail ? a->detail : "", b->detail ? b->detail : "");
+}
+
+void diag_sort(diag *d)
+{
+    if (d->n_losses > 0) {
+        qsort(d->losses, d->n_losses, sizeof *d->losses, compare_losses);
+    }
+}
+
 uint64_t diag_lost(const diag *d, marey_loss loss)
 {
     uint64_t sum = 0;

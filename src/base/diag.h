@@ -125,6 +125,9 @@ void diag_lose(diag *d, marey_loss loss, uint32_t file, uint64_t offset, uint64_
 /** The first of these losses stands at `offset`, or before it where that is known. Nothing where there are none. */
 void diag_place(diag *d, marey_loss loss, uint32_t file, uint64_t offset, const char *detail);
 
+/** The losses by file, first offset, code and detail: in whatever order they came, it is the same then. */
+void diag_sort(diag *d);
+
 /** Sum of the losses of one code over all files. */
 uint64_t diag_lost(const diag *d, marey_loss loss);
 

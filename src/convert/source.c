@@ -27,7 +27,6 @@ typedef struct reading {
     pool *sorter;     /* one thread that takes pieces beside the reader; NULL: the reader does */
     piece *pieces[2]; /* one is filled while the other one is taken */
     unsigned which;
-    bool one_thread;    /* the builder is pushed to where progress is reported */
     uint32_t *counters; /* builder's (process, string) -> source's counter */
     map64 counter_keys;
     uint64_t n_collectives_taken;
@@ -402,9 +401,7 @@ static void on_progress(void *ctx, uint64_t bytes, uint64_t total, uint64_t n_ev
     r->n_reported_bytes = bytes;
     r->n_reported_events = n_events;
     (void)conversion_report(c, "reading", done, c->bytes_total, events);
-    if (r->one_thread) {
-        lost_note(&r->s->lost, r->builder.at, r->builder.n_events);
-    }
+    lost_note(&r->s->lost, r->builder.at, r->builder.n_events); /* who reports has the builder */
 }
 
 /* ------------------------------------------------------------------ when it has ended */
@@ -690,9 +687,9 @@ marey_status source_load(source *s)
     b->path = s->in->path;
     b->taker = arg_taker_create(store_writer_shapes(s->c->writer));
     reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
-    progress.one_thread = s->c->jobs <= s->c->n_sources; /* every thread has a file already */
-    r->one_thread = progress.one_thread;
-    r->sorter = !progress.one_thread && s->in->bytes >= SORTER_MIN_BYTES ? pool_create(1) : NULL;
+    size_t threads = s->c->jobs / s->c->n_sources;
+    progress.threads = threads > 1 ? (unsigned)threads : 1; /* else every thread has a file already */
+    r->sorter = threads > 1 && s->in->bytes >= SORTER_MIN_BYTES ? pool_create(1) : NULL;
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     marey_status taken = wait_for_piece(r);
     status = status == MAREY_OK ? taken : status;

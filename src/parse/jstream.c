@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 enum { RESTART_BYTES = 4096, EVENT_BYTES = 1024 };
+#define VIEW_ALL (SIZE_MAX / 2)
 
 static const jblock all_ones = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
@@ -13,16 +14,21 @@ typedef struct window {
     char *text; /* cap bytes and JWALK_PAD_BYTES */
     size_t n;
     size_t cap;
-    size_t view; /* how much of the text to look at next; a multiple of 64 */
-    jblock *bits;
+    jstream_room room; /* .view: how much of the text to look at next; a multiple of 64 */
 } window;
+
+static void resize_room(jstream_room *r, size_t cap)
+{
+    r->cap = cap;
+    free(r->bits);
+    r->bits = mem_alloc((cap / 64 + 3) * sizeof *r->bits);
+}
 
 static void resize(window *win, size_t cap)
 {
     win->text = mem_realloc_array(win->text, cap + JWALK_PAD_BYTES, 1);
     win->cap = cap;
-    free(win->bits);
-    win->bits = mem_alloc((cap / 64 + 3) * sizeof *win->bits);
+    resize_room(&win->room, cap);
 }
 
 /* @return false at the end of the stream */
@@ -42,21 +48,21 @@ static bool fill(window *win, const jstream_options *o)
 }
 
 /* Bitmaps of `n` bytes, and the block of ones behind them. Of a block that is not whole, all 64 bytes are read. */
-static void make_bits(window *win, const char *text, size_t n, const jwalk *w, jbits_fn bits)
+static void make_bits(jstream_room *r, const char *text, size_t n, const jwalk *w, jbits_fn bits)
 {
     size_t blocks = (n + 63) / 64;
     jbits_state state = {.in_string = w->in_string ? UINT64_MAX : 0};
-    bits((const uint8_t *)text, blocks, &state, win->bits);
-    win->bits[blocks] = all_ones;
+    bits((const uint8_t *)text, blocks, &state, r->bits);
+    r->bits[blocks] = all_ones;
 }
 
 /* How much of `n` bytes to look at: all, but at first only a little where the rest may not need bitmaps, or not these.
  */
-static size_t view_of(window *win, size_t n)
+static size_t view_of(jstream_room *r, size_t n)
 {
-    if (win->view < n) {
-        n = win->view;
-        win->view *= 2;
+    if (r->view < n) {
+        n = r->view;
+        r->view *= 2;
     }
     return n;
 }
@@ -67,12 +73,12 @@ static size_t view_of(window *win, size_t n)
  *
  * @return MORE or STOPPED
  */
-static jwalk_result walk_text(window *win, jwalk *w, const jstream_options *o, const char *text, size_t n, bool last,
-                              size_t *consumed)
+static jwalk_result walk_text(jstream_room *room, jwalk *w, const jstream_options *o, const char *text, size_t n,
+                              bool last, size_t *consumed)
 {
     size_t at = 0;
     jwalk_result result = JWALK_GIVEN;
-    win->view = w->memo.off ? win->view : EVENT_BYTES;
+    room->view = w->memo.off ? room->view : EVENT_BYTES;
     for (bool whole = false; result != JWALK_STOPPED && !(whole && result == JWALK_MORE);) {
         size_t done = 0;
         result = jwalk_known(w, text + at, n - at, o->bits, &done);
@@ -81,16 +87,16 @@ static jwalk_result walk_text(window *win, jwalk *w, const jstream_options *o, c
         if (result == JWALK_STOPPED) {
             break;
         }
-        size_t view = view_of(win, n - at);
+        size_t view = view_of(room, n - at);
         whole = view == n - at;
-        make_bits(win, text + at, view, w, o->bits);
-        result = jwalk_run(w, text + at, win->bits, view, whole && last, &done);
+        make_bits(room, text + at, view, w, o->bits);
+        result = jwalk_run(w, text + at, room->bits, view, whole && last, &done);
         at += done;
         w->offset += done;
         if (result == JWALK_RESTART) {
-            win->view = RESTART_BYTES;
+            room->view = RESTART_BYTES;
         } else if (result == JWALK_GIVEN) {
-            win->view = done * 2 > EVENT_BYTES ? done * 2 : EVENT_BYTES;
+            room->view = done * 2 > EVENT_BYTES ? done * 2 : EVENT_BYTES;
         }
     }
     *consumed = at;
@@ -100,6 +106,11 @@ static jwalk_result walk_text(window *win, jwalk *w, const jstream_options *o, c
 static marey_status report(const jstream_options *o)
 {
     return o->progress && !o->progress(o->ctx) ? MAREY_CANCELLED : MAREY_OK;
+}
+
+static bool is_left(const jstream_options *o, const window *win)
+{
+    return o->leave && o->leave(o->ctx, win->text, win->n);
 }
 
 /* Text in memory that is read like a file. */
@@ -128,7 +139,7 @@ static marey_status run_in_place(window *win, jwalk *w, const jstream_options *o
     size_t whole = win->cap / 64 * 64;
     while (m->n - m->at >= whole + JWALK_PAD_BYTES) {
         size_t consumed = 0;
-        jwalk_result result = walk_text(win, w, o, m->text + m->at, whole, false, &consumed);
+        jwalk_result result = walk_text(&win->room, w, o, m->text + m->at, whole, false, &consumed);
         m->at += consumed;
         if (result == JWALK_STOPPED) {
             return w->status;
@@ -148,7 +159,7 @@ static jwalk_result run_buffered(window *win, jwalk *w, const jstream_options *o
 {
     memset(win->text + win->n, ' ', JWALK_PAD_BYTES);
     size_t at = 0;
-    jwalk_result result = walk_text(win, w, o, win->text, win->n, !more, &at);
+    jwalk_result result = walk_text(&win->room, w, o, win->text, win->n, !more, &at);
     win->n -= at;
     memmove(win->text, win->text + at, win->n);
     return result;
@@ -177,7 +188,7 @@ static jwalk_result run_in_front(window *win, jwalk *w, const jstream_options *o
         resize(win, n);
     }
     size_t at = 0;
-    jwalk_result result = walk_text(win, w, o, text, n, false, &at);
+    jwalk_result result = walk_text(&win->room, w, o, text, n, false, &at);
     win->n = n - at;
     memcpy(win->text, text + at, win->n);
     return result;
@@ -223,10 +234,41 @@ static marey_status run(window *win, jwalk *w, const jstream_options *o)
         if (report(o) != MAREY_OK) {
             return MAREY_CANCELLED;
         }
-        if (!more) {
+        if (!more || is_left(o, win)) {
             return MAREY_OK;
         }
     }
+}
+
+void jstream_room_deinit(jstream_room *r)
+{
+    free(r->bits);
+    *r = (jstream_room){0};
+}
+
+marey_status jstream_part(jwalk *w, const jstream_options *o, jstream_room *room, const char *text, size_t n, bool last,
+                          size_t *consumed)
+{
+    size_t cap = o->window_bytes ? o->window_bytes : JSTREAM_WINDOW_BYTES;
+    jstream_options only = {.bits = o->bits ? o->bits : jbits};
+    w->memo.off = o->by_tokens ? UINT32_MAX : w->memo.off;
+    *consumed = 0;
+    for (bool whole = false; !whole;) {
+        size_t left = n - *consumed;
+        size_t look = left < cap ? left : cap / 64 * 64;
+        whole = look == left;
+        if (look > room->cap || !room->bits) {
+            resize_room(room, look);
+            room->view = VIEW_ALL;
+        }
+        size_t done = 0;
+        if (walk_text(room, w, &only, text + *consumed, look, whole && last, &done) == JWALK_STOPPED) {
+            return w->status;
+        }
+        *consumed += done;
+        cap = done == 0 ? cap * 2 : cap;
+    }
+    return MAREY_OK;
 }
 
 marey_status jstream_run(jwalk *w, const jstream_options *options)
@@ -236,7 +278,7 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
     resize(&win, cap < 64 ? 64 : cap);
     jstream_options o = *options;
     o.bits = o.bits ? o.bits : jbits;
-    win.view = SIZE_MAX / 2;
+    win.room.view = VIEW_ALL;
     w->memo.off = o.by_tokens ? UINT32_MAX : w->memo.off;
     memory_text m = {o.memory, o.memory_bytes, 0};
     marey_status status = MAREY_OK;
@@ -250,6 +292,6 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
     }
     status = status == MAREY_OK ? run(&win, w, &o) : status;
     free(win.text);
-    free(win.bits);
+    jstream_room_deinit(&win.room);
     return status;
 }

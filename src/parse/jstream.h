@@ -16,6 +16,9 @@ enum { JSTREAM_WINDOW_BYTES = 256 * 1024, JSTREAM_FRONT_BYTES = 64 * 1024 };
 typedef struct jstream_options {
     size_t (*read)(void *ctx, void *dst, size_t cap); /* 0: the end */
     bool (*progress)(void *ctx);                      /* after each window; false: stop. NULL: none */
+    /* After each window but the last, may be NULL: the walk may be left here. n bytes of text were read and not walked;
+     * where the callee takes them over, and says true, jstream_run() returns. */
+    bool (*leave)(void *ctx, const char *text, size_t n);
     /* Instead of `read`, where it is not NULL: the next bytes of the stream where they lie, until the next call; 0: the
      * end. JSTREAM_FRONT_BYTES in front of them and JWALK_PAD_BYTES behind can be written. What `read` gives first,
      * `first_bytes`, comes by way of it. At the end `read` is asked again. */
@@ -33,5 +36,24 @@ typedef struct jstream_options {
 
 /** Walk the whole stream. @return OK; CANCELLED by progress; what the walker's callback returned */
 marey_status jstream_run(jwalk *w, const jstream_options *options);
+
+/* What a walk over text needs besides the text; zero is ready for use. */
+typedef struct jstream_room {
+    jblock *bits;
+    size_t cap;  /* bytes of text that they are for */
+    size_t view; /* private */
+} jstream_room;
+
+void jstream_room_deinit(jstream_room *r);
+
+/**
+ * Walk a part of a stream where it lies, all n bytes of it. JWALK_PAD_BYTES behind it are readable.
+ *
+ * @param o bits, by_tokens and window_bytes count, nothing else
+ * @param last no more text follows
+ * @param consumed what the walker need not be shown again
+ */
+marey_status jstream_part(jwalk *w, const jstream_options *o, jstream_room *room, const char *text, size_t n, bool last,
+                          size_t *consumed);
 
 #endif

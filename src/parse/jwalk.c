@@ -630,6 +630,50 @@ void jwalk_start_lost(jwalk *w)
     w->unsure = true;
 }
 
+bool jwalk_is_between(const jwalk *w)
+{
+    return w->state == JWALK_EVENTS && w->comma && !w->lost && !w->unsure && !w->in_string && w->wasted_bytes == 0 &&
+           w->cut_at == UINT64_MAX;
+}
+
+void jwalk_start_between(jwalk *w, bool bare, uint64_t offset)
+{
+    w->status = MAREY_OK;
+    w->state = JWALK_EVENTS;
+    w->saw = 0;
+    w->n_events = 0;
+    w->offset = offset;
+    w->event_end = UINT64_MAX;
+    w->bare = bare;
+    w->comma = true;
+    w->lost = w->unsure = w->in_string = false;
+    w->wasted_bytes = 0;
+    w->rescan_from = UINT64_MAX;
+    w->cut_at = UINT64_MAX;
+}
+
+void jwalk_go_on(jwalk *w, const jwalk *from)
+{
+    w->status = from->status;
+    w->state = from->state;
+    w->saw |= from->saw;
+    w->offset = from->offset;
+    w->event_end = from->event_end;
+    w->bare = from->bare;
+    w->comma = from->comma;
+    w->lost = from->lost;
+    w->unsure = from->unsure;
+    w->in_string = from->in_string;
+    w->wasted_bytes = from->wasted_bytes;
+    w->rescan_from = from->rescan_from;
+    w->skip_depth = from->skip_depth;
+    w->after_skip = from->after_skip;
+    w->skip_from = from->skip_from;
+    w->cut_at = from->cut_at;
+    w->events_at_cut = w->n_events + from->events_at_cut;
+    w->n_events += from->n_events;
+}
+
 static verdict step(jwalk *w, jview *v)
 {
     switch (w->state) {

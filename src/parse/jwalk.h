@@ -132,6 +132,17 @@ void jwalk_init(jwalk *w, const jwalk_ops *ops, void *ctx, diag *d, uint32_t fil
  */
 void jwalk_start_lost(jwalk *w);
 
+/* Several walkers for one stream: each takes a stretch of it that begins between two events. */
+
+/** Is the walker in the list of events, right behind a comma, and sure of that? What comes next hangs on nothing before
+ * it then, but for what jwalk_start_between() is told. */
+bool jwalk_is_between(const jwalk *w);
+/** Begin, or begin again, behind a comma of the list of events, `offset` bytes into the stream. What was learned of
+ * events is kept; n_events and `saw` count from here on. @param bare as in a walker that is in that list */
+void jwalk_start_between(jwalk *w, bool bare, uint64_t offset);
+/** Go on where `from` is, which was begun where `w` stopped: n_events and `saw` are of both then. */
+void jwalk_go_on(jwalk *w, const jwalk *from);
+
 /**
  * Events that look like some before, as long as they come: no bitmaps are needed for them. What jwalk_run() would do
  * with them, only sooner.

@@ -162,7 +162,7 @@ marey_status again_read(const run_source *s, uint64_t from, again_fn fn, void *c
     a->json.walk.ops.event = on_event;
     a->emit = a->json.pairs.emit;
     a->json.pairs.emit = on_pair;
-    reader_progress progress = {.cancel = cancel, .one_thread = true};
+    reader_progress progress = {.cancel = cancel, .threads = 1};
     marey_status status =
         from > 0 ? read_from(a, run.files[0].path, from, cancel) : read_all(a, &run, is_plain, &progress);
     status = a->is_enough || status == MAREY_FORMAT ? MAREY_OK : status;

@@ -199,6 +199,10 @@ static void add_flow(chrome_reader *c, const jevent *e, trace_flow_phase phase, 
             c->b->n_ac2g_flows++;
             return;
         }
+        if (c->notes) {
+            c->notes->n_early_flows++;
+            return;
+        }
         c->ac2g = chrome_string(c, kind);
     }
     if (!start_time(c, e, &flow.ts_ns)) {
@@ -315,34 +319,49 @@ static void fill_half(chrome_reader *c, const jevent *e, pair_half *h)
     }
 }
 
+marey_status chrome_take_half(chrome_reader *c, const chrome_half *h)
+{
+    return h->is_async ? pairs_add_async(&c->pairs, h->key, &h->half) : pairs_add(&c->pairs, &h->half);
+}
+
+static marey_status add_half(chrome_reader *c, const chrome_half *h)
+{
+    chrome_notes *n = c->notes;
+    if (!n) {
+        return chrome_take_half(c, h);
+    }
+    VEC_PUSH(n->halves, n->n_halves, n->cap_halves, *h);
+    return MAREY_OK;
+}
+
 static marey_status on_half(chrome_reader *c, const jevent *e, bool begin)
 {
-    pair_half h = {.begin = begin};
-    if (!start_time(c, e, &h.ts_ns)) {
+    chrome_half h = {.half.begin = begin, .row = c->b->n_events};
+    if (!start_time(c, e, &h.half.ts_ns)) {
         return MAREY_OK;
     }
-    fill_half(c, e, &h);
-    h.thread = thread_id(c, e);
+    fill_half(c, e, &h.half);
+    h.half.thread = thread_id(c, e);
     if (begin && (e->seen >> JKEY_BIND_ID & 1)) {
         on_bind_id(c, e);
     }
-    return pairs_add(&c->pairs, &h);
+    return add_half(c, &h);
 }
 
 static marey_status on_async(chrome_reader *c, const jevent *e, bool begin, bool by_name)
 {
-    pair_half h = {.begin = begin};
-    if (!start_time(c, e, &h.ts_ns)) {
+    chrome_half h = {.half.begin = begin, .row = c->b->n_events, .is_async = true};
+    if (!start_time(c, e, &h.half.ts_ns)) {
         return MAREY_OK;
     }
-    fill_half(c, e, &h);
-    h.thread = async_thread(c, e);
+    fill_half(c, e, &h.half);
+    h.half.thread = async_thread(c, e);
     jspan cat = text_field(e, JKEY_CAT);
     jspan more = text_field(e, by_name ? JKEY_NAME : JKEY_SCOPE);
     uint64_t key = text_hash(hash_basis + by_name, cat.s, cat.n);
     key = text_hash(key + 1, more.s, more.n);
-    key = hash_u64(key ^ hash_u64(event_id(e, JKEY_ID) + 1));
-    return pairs_add_async(&c->pairs, key, &h);
+    h.key = hash_u64(key ^ hash_u64(event_id(e, JKEY_ID) + 1));
+    return add_half(c, &h);
 }
 
 static marey_status on_async_instant(chrome_reader *c, const jevent *e)
@@ -447,10 +466,10 @@ static chrome_process *process_at(chrome_reader *c, uint32_t id)
     return &c->processes[id];
 }
 
-static chrome_process *process_of(chrome_reader *c, const jevent *e)
+static uint32_t process_id(chrome_reader *c, const jevent *e)
 {
     jspan pid = text_field(e, JKEY_PID);
-    return process_at(c, trace_builder_process(c->b, pid.s, pid.n));
+    return trace_builder_process(c->b, pid.s, pid.n);
 }
 
 void chrome_process_name(chrome_reader *c, uint32_t process, uint32_t name)
@@ -464,46 +483,78 @@ void chrome_process_default(chrome_reader *c, uint32_t process, uint32_t name)
     p->name = p->name == NO_ID ? name : p->name;
 }
 
-static void set_string(chrome_reader *c, const jevent *e, uint32_t *place, jspan value)
+static void set_string(chrome_reader *c, const chrome_naming *n, uint32_t *place)
 {
-    if (!is_text(value)) {
-        return;
+    if (*place != NO_ID && *place != n->text) {
+        chrome_lose(c, MAREY_LOSS_DUPLICATE_META, n->offset, NULL);
     }
-    uint32_t id = chrome_string(c, value);
-    if (*place != NO_ID && *place != id) {
-        chrome_lose(c, MAREY_LOSS_DUPLICATE_META, e->offset, NULL);
-    }
-    *place = id;
+    *place = n->text;
 }
 
-static void set_index(chrome_reader *c, const jevent *e, int64_t *place, jspan value)
+static void set_index(chrome_reader *c, const chrome_naming *n, int64_t *place)
 {
-    int64_t v = 0;
-    if (!is_text(value) || !decns_parse_i64(value.s, value.n, &v)) {
+    if (*place != INT64_MIN && *place != n->index) {
+        chrome_lose(c, MAREY_LOSS_DUPLICATE_META, n->offset, NULL);
+    }
+    *place = n->index;
+}
+
+void chrome_take_naming(chrome_reader *c, const chrome_naming *n)
+{
+    switch (n->what) {
+    case NAMING_PROCESS_NAME:
+        set_string(c, n, &process_at(c, n->id)->name);
+        return;
+    case NAMING_PROCESS_LABELS:
+        set_string(c, n, &process_at(c, n->id)->labels);
+        return;
+    case NAMING_PROCESS_INDEX:
+        set_index(c, n, &process_at(c, n->id)->sort_index);
+        return;
+    case NAMING_THREAD_NAME:
+        set_string(c, n, &c->b->threads[n->id].name);
+        return;
+    case NAMING_THREAD_INDEX:
+    default:
+        set_index(c, n, &c->b->threads[n->id].sort_index);
         return;
     }
-    if (*place != INT64_MIN && *place != v) {
-        chrome_lose(c, MAREY_LOSS_DUPLICATE_META, e->offset, NULL);
-    }
-    *place = v;
 }
 
 static void on_metadata(chrome_reader *c, const jevent *e)
 {
+    static const struct {
+        const char *event, *member;
+        chrome_naming_what what;
+        bool is_process, is_index;
+    } kinds[] = {{"process_name", "name", NAMING_PROCESS_NAME, true, false},
+                 {"process_labels", "labels", NAMING_PROCESS_LABELS, true, false},
+                 {"process_sort_index", "sort_index", NAMING_PROCESS_INDEX, true, true},
+                 {"thread_name", "name", NAMING_THREAD_NAME, false, false},
+                 {"thread_sort_index", "sort_index", NAMING_THREAD_INDEX, false, true}};
+    const unsigned n_kinds = sizeof kinds / sizeof *kinds;
     jspan name = text_field(e, JKEY_NAME);
-    jspan args = jevent_field(e, JKEY_ARGS);
-    if (jspan_is(name, "process_name")) {
-        set_string(c, e, &process_of(c, e)->name, jspan_member(args, "name"));
-    } else if (jspan_is(name, "process_labels")) {
-        set_string(c, e, &process_of(c, e)->labels, jspan_member(args, "labels"));
-    } else if (jspan_is(name, "process_sort_index")) {
-        set_index(c, e, &process_of(c, e)->sort_index, jspan_member(args, "sort_index"));
-    } else if (jspan_is(name, "thread_name")) {
-        uint32_t thread = thread_id(c, e);
-        set_string(c, e, &c->b->threads[thread].name, jspan_member(args, "name"));
-    } else if (jspan_is(name, "thread_sort_index")) {
-        uint32_t thread = thread_id(c, e);
-        set_index(c, e, &c->b->threads[thread].sort_index, jspan_member(args, "sort_index"));
+    unsigned k = 0;
+    while (k < n_kinds && !jspan_is(name, kinds[k].event)) {
+        k++;
+    }
+    if (k == n_kinds) {
+        return;
+    }
+    chrome_naming n = {.what = kinds[k].what, .offset = e->offset};
+    n.id = kinds[k].is_process ? process_id(c, e) : thread_id(c, e);
+    if (kinds[k].is_process) {
+        (void)process_at(c, n.id);
+    }
+    jspan value = jspan_member(jevent_field(e, JKEY_ARGS), kinds[k].member);
+    if (!is_text(value) || (kinds[k].is_index && !decns_parse_i64(value.s, value.n, &n.index))) {
+        return;
+    }
+    n.text = kinds[k].is_index ? NO_ID : chrome_string(c, value);
+    if (c->notes) {
+        VEC_PUSH(c->notes->namings, c->notes->n_namings, c->notes->cap_namings, n);
+    } else {
+        chrome_take_naming(c, &n);
     }
 }
 
@@ -517,7 +568,8 @@ static marey_status on_unknown(chrome_reader *c, const jevent *e, char phase)
     return MAREY_OK;
 }
 
-bool chrome_is_plain(const jevent *e)
+/* An interval with a name and both times, which binds no flow: by what events of one jevent.like share. */
+static bool is_plain(const jevent *e)
 {
     const uint32_t wanted = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_TS | 1U << JKEY_DUR;
     jspan ph = jevent_field(e, JKEY_PH);
@@ -536,7 +588,7 @@ marey_status chrome_event(void *ctx, const jevent *e)
     if (e->like) {
         chrome_like *like = &c->likes[e->like % CHROME_LIKES];
         if (like->like != e->like) {
-            *like = (chrome_like){e->like, NO_ID, NO_ID, chrome_is_plain(e)};
+            *like = (chrome_like){e->like, NO_ID, NO_ID, is_plain(e)};
         }
         if (like->is_plain) {
             return on_plain(c, e, like);
@@ -596,20 +648,26 @@ static bool on_want(void *ctx, jspan key)
     return kineto_wants(key);
 }
 
-void chrome_meta(chrome_reader *c, jspan key, jspan value)
+void chrome_take_top(chrome_reader *c, const chrome_top *t)
 {
-    c->meta_hints |= jspan_is(key, "schema") ? CHROME_HINT_SCHEMA : 0;
-    bool speedscope =
-        jspan_is(key, "$schema") && value.kind == JKIND_STRING && memmem(value.s, value.n, "speedscope", 10);
+    c->meta_hints |= jspan_is(t->key, "schema") ? CHROME_HINT_SCHEMA : 0;
+    bool speedscope = jspan_is(t->key, "$schema") && t->value.kind == JKIND_STRING &&
+                      memmem(t->value.s, t->value.n, "speedscope", 10);
     c->meta_hints |= speedscope ? CHROME_HINT_SPEEDSCOPE : 0;
-    kineto_meta(c, key, value);
+    c->meta_offset = t->offset;
+    c->b->at = t->at;
+    kineto_meta(c, t->key, t->value);
 }
 
 static void on_meta(void *ctx, jspan key, jspan value)
 {
     chrome_reader *c = ctx;
-    c->meta_offset = c->walk.meta_offset;
-    chrome_meta(c, key, value);
+    chrome_top t = {key, value, c->walk.meta_offset, c->b->at};
+    if (c->notes) {
+        VEC_PUSH(c->notes->tops, c->notes->n_tops, c->notes->cap_tops, t);
+    } else {
+        chrome_take_top(c, &t);
+    }
 }
 
 /* ---- life ---- */

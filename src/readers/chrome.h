@@ -63,7 +63,46 @@ enum {
  */
 typedef bool (*chrome_hook)(void *ctx, const jevent *e, trace_event_in *in);
 
-typedef struct chrome_pipe chrome_pipe; /* chrome_pipe.h */
+/* What a metadata event says of a process or thread. */
+typedef enum chrome_naming_what {
+    NAMING_PROCESS_NAME,
+    NAMING_PROCESS_LABELS,
+    NAMING_PROCESS_INDEX,
+    NAMING_THREAD_NAME,
+    NAMING_THREAD_INDEX
+} chrome_naming_what;
+
+typedef struct chrome_naming {
+    chrome_naming_what what;
+    uint32_t id;   /* of the process or thread */
+    uint32_t text; /* string id, of a name or labels */
+    int64_t index;
+    uint64_t offset;
+} chrome_naming;
+
+/* Half of an interval. */
+typedef struct chrome_half {
+    pair_half half; /* its arguments are the input's text */
+    uint64_t key;   /* of an asynchronous one */
+    uint64_t row;   /* rows that the builder had got before */
+    bool is_async;
+} chrome_half;
+
+/* A top-level value. */
+typedef struct chrome_top {
+    jspan key, value; /* the input's text */
+    uint64_t offset, at;
+} chrome_top;
+
+/* Of a part of a stream (chrome_parts.h): what only the reader of the whole can deal with, each kind in its order. */
+typedef struct chrome_notes {
+    chrome_naming *namings;
+    chrome_half *halves;
+    chrome_top *tops;
+    size_t n_namings, n_halves, n_tops;
+    size_t cap_namings, cap_halves, cap_tops;
+    uint64_t n_early_flows; /* launch flows before any correlation: not looked at */
+} chrome_notes;
 
 typedef struct chrome_reader {
     trace_builder *b;
@@ -71,7 +110,7 @@ typedef struct chrome_reader {
     void *hook_ctx;
     bool times_are_text; /* quoted times are the dialect's own way and no loss */
     jwalk walk;
-    chrome_pipe *pipe; /* what the walk goes through on its way to another thread; NULL: nothing */
+    chrome_notes *notes; /* of the reader of a part; NULL: this one has the whole stream */
     pairs pairs;
     chrome_source sources[CHROME_SOURCE_CACHE];
     chrome_like likes[CHROME_LIKES]; /* by jevent.like, the latest of those that share a place */
@@ -109,11 +148,12 @@ void chrome_args_learn(chrome_reader *c, const jevent *e);
 /* chrome.c */
 /** Begin the walker anew for another stream or pass; what was found stays with the reader. */
 void chrome_restart_walk(chrome_reader *c, bool lost, uint64_t offset);
-/** As jwalk_ops.event and meta want them; the latter with c->meta_offset set. */
+/** As jwalk_ops.event wants it. */
 marey_status chrome_event(void *ctx, const jevent *e);
-void chrome_meta(chrome_reader *c, jspan key, jspan value);
-/** An interval with a name and both times, which binds no flow: by what events of one jevent.like share. */
-bool chrome_is_plain(const jevent *e);
+/** What the notes of a part say, with the numbers of this reader's builder. */
+void chrome_take_naming(chrome_reader *c, const chrome_naming *n);
+marey_status chrome_take_half(chrome_reader *c, const chrome_half *h);
+void chrome_take_top(chrome_reader *c, const chrome_top *t);
 
 /* kineto.c */
 bool kineto_wants(jspan key);

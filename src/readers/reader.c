@@ -1,5 +1,6 @@
 #include "readers/reader.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +10,16 @@
 #include "parse/jstream.h"
 #include "parse/source.h"
 #include "readers/chrome.h"
-#include "readers/chrome_pipe.h"
+#include "readers/chrome_parts.h"
 
 enum {
     HEAD_BYTES = 64 * 1024,
     AHEAD_MIN_BYTES = 512 * 1024,
     AHEAD_MIN_PLAIN_BYTES = 8 << 20,
-    PIPE_MIN_BYTES = 128 * 1024,
-    PIPE_MIN_PLAIN_BYTES = 1 << 20
+    PARTS_MIN_BYTES = 128 * 1024,
+    PARTS_MIN_PLAIN_BYTES = 1 << 20,
+    PARTS_MANY = 64,       /* parts that an input is cut into, where it is large enough */
+    PARTS_FAILURES_MAX = 4 /* ends of parts before that of the text, before it goes on without them */
 };
 
 /* ---- what the first bytes say ---- */
@@ -100,10 +103,14 @@ typedef struct input {
 
 typedef struct pass {
     source *source;
-    ahead *ahead;      /* NULL: the source is read on this thread */
-    chrome_pipe *pipe; /* NULL: its events are dealt with on this thread */
+    ahead *ahead; /* NULL: the source is read on this thread */
     char *head;
     size_t n_head, at_head;
+    strbuf rest; /* text that was read and is to be walked first, from at_rest on */
+    size_t at_rest;
+    bool may_part;                 /* the walk may be left, to go on in parts */
+    bool has_left;                 /* it was, at `rest` */
+    atomic_uint_fast64_t bytes_in; /* of the source: others than who reads it look */
     chrome_reader *reader;
     const reader_progress *progress;
     bool cancelled;
@@ -118,17 +125,30 @@ static marey_status open_input(const input *in, source **s)
                       : source_open(in->path, &in->options, s);
 }
 
+static size_t copy_some(const char *from, size_t n, size_t *at, void *dst, size_t cap)
+{
+    n = n - *at < cap ? n - *at : cap;
+    memcpy(dst, from + *at, n);
+    *at += n;
+    return n;
+}
+
 static size_t read_some(void *ctx, void *dst, size_t cap)
 {
     pass *p = ctx;
     size_t limit = p->tuning && p->tuning->read_bytes && p->tuning->read_bytes < cap ? p->tuning->read_bytes : cap;
-    if (p->at_head < p->n_head) {
-        size_t n = p->n_head - p->at_head < limit ? p->n_head - p->at_head : limit;
-        memcpy(dst, p->head + p->at_head, n);
-        p->at_head += n;
-        return n;
+    if (p->at_rest < p->rest.n) {
+        return copy_some(p->rest.s, p->rest.n, &p->at_rest, dst, limit);
     }
-    return p->ahead ? ahead_read(p->ahead, dst, limit) : source_read(p->source, dst, limit);
+    if (p->at_head < p->n_head) {
+        return copy_some(p->head, p->n_head, &p->at_head, dst, limit);
+    }
+    if (p->ahead) {
+        return ahead_read(p->ahead, dst, limit);
+    }
+    size_t got = source_read(p->source, dst, limit);
+    atomic_store_explicit(&p->bytes_in, source_bytes_in(p->source), memory_order_relaxed);
+    return got;
 }
 
 _Static_assert((int)AHEAD_FRONT_BYTES >= (int)JSTREAM_FRONT_BYTES && (int)AHEAD_PAD_BYTES >= (int)JWALK_PAD_BYTES,
@@ -145,9 +165,9 @@ static bool report(void *ctx)
     pass *p = ctx;
     const reader_progress *r = p->progress;
     if (r && r->report) {
-        uint64_t bytes_in = p->ahead ? ahead_bytes_in(p->ahead) : source_bytes_in(p->source);
-        uint64_t n_events = p->pipe ? chrome_pipe_events(p->pipe) : p->reader->b->n_events;
-        r->report(r->ctx, bytes_in, source_bytes_total(p->source), n_events);
+        uint64_t bytes_in =
+            p->ahead ? ahead_bytes_in(p->ahead) : atomic_load_explicit(&p->bytes_in, memory_order_relaxed);
+        r->report(r->ctx, bytes_in, source_bytes_total(p->source), p->reader->b->n_events);
     }
     p->cancelled = r && is_cancelled(r->cancel);
     return !p->cancelled;
@@ -176,51 +196,126 @@ static void take_losses(pass *p)
     (void)diag_file(&p->told, b->diag && b->file < b->diag->n_files ? b->diag->files[b->file] : p->path);
 }
 
+static unsigned threads_of(const pass *p)
+{
+    unsigned n = p->progress ? p->progress->threads : 0;
+    return n > 0 ? n : thread_cores();
+}
+
 /* Worth a thread: a large input, and a core to spare. */
 static bool wants_thread(const pass *p, uint64_t least_packed, uint64_t least_plain)
 {
     bool large = source_bytes_total(p->source) >= (source_is_packed(p->source) ? least_packed : least_plain);
-    bool allowed = !p->progress || !p->progress->one_thread;
-    return large && allowed && thread_cores() > 1;
+    return large && threads_of(p) > 1 && thread_cores() > 1;
 }
 
-static bool wants_pipe(const pass *p)
+static bool wants_parts(const pass *p)
 {
-    return !p->reader->hook && (p->tuning ? p->tuning->pipe : wants_thread(p, PIPE_MIN_BYTES, PIPE_MIN_PLAIN_BYTES));
+    return !p->reader->hook &&
+           (p->tuning ? p->tuning->threads > 1 : wants_thread(p, PARTS_MIN_BYTES, PARTS_MIN_PLAIN_BYTES));
 }
 
-/* What is not packed must be larger, as it is only copied; and where two threads have the rest of the work already,
- * that is not worth a third core. */
+/* What is not packed must be larger, as it is only copied. */
 static bool wants_ahead(const pass *p)
 {
-    bool beside = !source_is_packed(p->source) && wants_pipe(p) && thread_cores() < 3;
-    return p->tuning ? p->tuning->ahead : !beside && wants_thread(p, AHEAD_MIN_BYTES, AHEAD_MIN_PLAIN_BYTES);
+    return p->tuning ? p->tuning->ahead : wants_thread(p, AHEAD_MIN_BYTES, AHEAD_MIN_PLAIN_BYTES);
+}
+
+static size_t part_bytes(const pass *p)
+{
+    if (p->tuning && p->tuning->part_bytes) {
+        return p->tuning->part_bytes;
+    }
+    uint64_t n = source_bytes_total(p->source) / PARTS_MANY;
+    n = n < CHROME_PART_BYTES ? CHROME_PART_BYTES : n;
+    return n < CHROME_PART_BYTES_MAX ? (size_t)n : CHROME_PART_BYTES_MAX;
+}
+
+/* As jstream_options.leave. */
+static bool leave(void *ctx, const char *text, size_t n)
+{
+    pass *p = ctx;
+    p->has_left = p->may_part && chrome_parts_can_begin(p->reader, text, n);
+    if (p->has_left) {
+        strbuf rest = {0};
+        strbuf_add(&rest, text, n);
+        if (p->at_rest < p->rest.n) {
+            strbuf_add(&rest, p->rest.s + p->at_rest, p->rest.n - p->at_rest);
+        }
+        strbuf_deinit(&p->rest);
+        p->rest = rest;
+        p->at_rest = 0;
+    }
+    return p->has_left;
+}
+
+/* From where the walk was left, in parts. */
+static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
+{
+    chrome_parts_options parts = {.read = read_some,
+                                  .progress = o->progress,
+                                  .ctx = p,
+                                  .walk = o,
+                                  .n_threads = p->tuning ? p->tuning->threads : threads_of(p),
+                                  .part_bytes = part_bytes(p),
+                                  .n_parts = p->tuning ? p->tuning->n_parts : NULL};
+    strbuf begin = p->rest;
+    p->rest = (strbuf){0};
+    strbuf left = {0};
+    marey_status status = chrome_parts_run(p->reader, &parts, begin.s, begin.n, &left, is_over);
+    strbuf_deinit(&begin);
+    strbuf_deinit(&p->rest);
+    p->rest = left;
+    p->at_rest = 0;
+    p->has_left = false;
+    return status;
+}
+
+static marey_status walk_all(pass *p, jstream_options *o)
+{
+    bool is_over = false;
+    unsigned n_failures = 0;
+    marey_status status = MAREY_OK;
+    while (status == MAREY_OK && !is_over) {
+        p->may_part = o->leave && n_failures < PARTS_FAILURES_MAX;
+        status = jstream_run(&p->reader->walk, o);
+        is_over = !p->has_left;
+        if (status == MAREY_OK && p->has_left) {
+            status = walk_parts(p, o, &is_over);
+            n_failures++;
+        }
+    }
+    strbuf_deinit(&p->rest);
+    p->at_rest = 0;
+    return status;
 }
 
 static marey_status walk(pass *p)
 {
     jstream_options o = {.read = read_some, .progress = report, .ctx = p};
+    bool in_parts = wants_parts(p);
     size_t n = 0;
     const char *text = source_text(p->source, &n);
     uint64_t from = p->reader->walk.offset;
-    if (text && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager)) && from <= n) {
+    if (text && !in_parts && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager)) && from <= n) {
         o.memory = text + from;
         o.memory_bytes = n - (size_t)from;
     }
+    o.leave = in_parts ? leave : NULL;
+    o.window_bytes = in_parts ? HEAD_BYTES : 0; /* not much before the first part */
     if (p->tuning) {
-        o.window_bytes = p->tuning->window_bytes;
+        o.window_bytes = p->tuning->window_bytes ? p->tuning->window_bytes : o.window_bytes;
         o.eager = p->tuning->eager;
         o.by_tokens = p->tuning->by_tokens;
         o.bits = p->tuning->bits;
     }
-    p->ahead = !o.memory && wants_ahead(p) ? ahead_start(p->source) : NULL;
+    p->ahead = !o.memory && !in_parts && wants_ahead(p) ? ahead_start(p->source) : NULL;
     if (p->ahead && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager))) {
         o.take = take_some;
         o.first_bytes = p->n_head - p->at_head;
     }
-    p->pipe = wants_pipe(p) ? chrome_pipe_start(p->reader) : NULL;
-    marey_status status = jstream_run(&p->reader->walk, &o);
-    status = chrome_pipe_end(&p->pipe, status);
+    p->has_left = false;
+    marey_status status = walk_all(p, &o);
     p->reader->hints |= p->reader->meta_hints;
     ahead_stop(&p->ahead);
     take_losses(p);
@@ -496,6 +591,9 @@ static marey_status read_input(input *in, trace_builder *b, const reader_progres
             (void)report(&p);
             status = chrome_finish(c);
             take_losses(&p);
+        }
+        if (b->diag) {
+            diag_sort(b->diag); /* parts of a stream count some of them later than the whole does */
         }
         status = status == MAREY_OK ? judge_result(in, c, first) : status;
     } else if (b->diag) {

@@ -16,7 +16,7 @@ typedef struct reader_progress {
     void (*report)(void *ctx, uint64_t bytes_read, uint64_t bytes_total, uint64_t n_events);
     void *ctx;
     cancel_flag *cancel; /* may be NULL */
-    bool one_thread; /* do not unpack and push a large file on threads of their own: every core has a file already */
+    unsigned threads;    /* that may work on a large file; 0: as many as there are cores */
 } reader_progress;
 
 /**
@@ -36,7 +36,9 @@ typedef struct reader_tuning {
     bool eager;          /* walk after every read */
     bool zlib;           /* unpack by zlib */
     bool ahead;          /* unpack on a thread of its own, however small the input */
-    bool pipe;           /* walk on one thread and push on another, likewise */
+    unsigned threads;    /* 2 or more: read in parts, likewise, where it can be */
+    size_t part_bytes;   /* of a part; 0: as reader_read_file() chooses */
+    size_t *n_parts;     /* counts them; NULL: nobody wants to know */
     bool by_tokens;      /* walk every event token by token, as if none looked like another */
     jbits_fn bits;
 } reader_tuning;

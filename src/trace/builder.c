@@ -277,8 +277,7 @@ static marey_status flush(trace_builder *b)
     return status;
 }
 
-/* Room for one more row and its arguments. */
-static marey_status make_room(trace_builder *b, size_t n_args)
+marey_status trace_builder_room(trace_builder *b, size_t n_args)
 {
     trace_chunk *c = &b->chunk;
     if (!c->rows) {
@@ -333,7 +332,7 @@ marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
     size_t n_args = args_room(b, e, &is_taken);
     marey_status status = MAREY_OK;
     if (c->n == TRACE_CHUNK_EVENTS || c->n_args + n_args > c->cap_args || !c->rows) {
-        status = make_room(b, n_args);
+        status = trace_builder_room(b, n_args);
     }
     n_args = n_args ? put_args(b, e, c->args + c->n_args, is_taken) : 0;
     c->rows[c->n++] = (trace_row){.start_ns = e->start_ns,

@@ -198,6 +198,9 @@ uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source);
 uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source);
 /** Push one event. Errors: what flush returns. */
 marey_status trace_builder_event(trace_builder *b, const trace_event_in *e);
+/** For who fills the chunk's rows itself: room for at least one more row and n_args bytes of arguments, after a flush
+ * where the chunk is full. Errors: what flush returns. */
+marey_status trace_builder_room(trace_builder *b, size_t n_args);
 void trace_builder_collective(trace_builder *b, const trace_collective_in *c);
 void trace_builder_flow(trace_builder *b, const trace_flow_in *f);
 void trace_builder_sample(trace_builder *b, const trace_sample_in *s);

@@ -157,7 +157,20 @@ static void measure(text_input *in, const char *name)
     (void)fflush(stdout);
 }
 
-static void bench_file(const char *path, const char *dir)
+/* Where inputs lie and outputs go. Inputs are on the disk, as anybody's are, and in the system's memory once they were
+ * written. Outputs are in memory where there is such a folder: how fast a disk syncs is not what is measured. */
+typedef struct folders {
+    char in[64], out[64];
+} folders;
+
+static bool make_folders(folders *f)
+{
+    (void)snprintf(f->in, sizeof f->in, "/tmp/marey-bench-XXXXXX");
+    (void)snprintf(f->out, sizeof f->out, "%s/marey-bench-XXXXXX", file_is_dir("/dev/shm") ? "/dev/shm" : "/tmp");
+    return mkdtemp(f->in) && mkdtemp(f->out);
+}
+
+static void bench_file(const char *path, const folders *dirs)
 {
     text_input in = {0};
     if (!inflate_all(&in, path)) {
@@ -167,12 +180,12 @@ static void bench_file(const char *path, const char *dir)
     const char *const names[] = {"rank0.json", "rank1.json"};
     for (int i = 0; i < 2; i++) {
         strbuf file = {0};
-        strbuf_printf(&file, "%s/%s", dir, names[i]);
+        strbuf_printf(&file, "%s/%s", dirs->in, names[i]);
         in.paths[i] = file.s;
         (void)file_write_all(file.s, in.text, in.n, NULL);
     }
     strbuf out = {0};
-    strbuf_printf(&out, "%s/out.h5", dir);
+    strbuf_printf(&out, "%s/out.h5", dirs->out);
     in.out = out.s;
 #if MAREY_HAVE_SIMDJSON
     in.dom = yardstick_create(in.text, in.n);
@@ -190,7 +203,7 @@ static void bench_file(const char *path, const char *dir)
     free(in.text);
 }
 
-static void bench_shared(const char *dir)
+static void bench_shared(const folders *dirs)
 {
     const char *shared = getenv("MAREY_SHARED");
     if (!shared) {
@@ -205,7 +218,7 @@ static void bench_shared(const char *dir)
     (void)file_list(folder.s, &names, &files, &n, NULL);
     for (size_t i = 0; i < n; i++) {
         if (file_size(files[i]) * 12 > LARGE_BYTES) {
-            bench_file(files[i], dir);
+            bench_file(files[i], dirs);
         }
     }
     free((void *)files);
@@ -215,20 +228,18 @@ static void bench_shared(const char *dir)
 
 int main(int argc, char **argv)
 {
-    /* In memory where there is such a folder: how fast a disk syncs is not what is measured here. */
-    char memory[] = "/dev/shm/marey-bench-XXXXXX";
-    char disk[] = "/tmp/marey-bench-XXXXXX";
-    char *dir = file_is_dir("/dev/shm") ? memory : disk;
-    if (!mkdtemp(dir)) {
-        perror(dir);
+    folders dirs;
+    if (!make_folders(&dirs)) {
+        perror("a folder for the files");
         return 1;
     }
     for (int i = 1; i < argc; i++) {
-        bench_file(argv[i], dir);
+        bench_file(argv[i], &dirs);
     }
     if (argc < 2) {
-        bench_shared(dir);
+        bench_shared(&dirs);
     }
-    (void)rmdir(dir);
+    (void)rmdir(dirs.in);
+    (void)rmdir(dirs.out);
     return 0;
 }

@@ -9,16 +9,16 @@
  *     bench_graph --memory MAREY LARGE SMALL  peak memory of the program's ways by operator (tools/make_graph makes
  * both)
  *
- * Quality: each open module of the first view is one graph: its children with their sizes, its in-port and out-port, and
- * the lines between them, edges between the same two boxes once. Ours is what is drawn, not wrapped (dot cannot); the
- * wrapped figures stand beside it. dot gets the same boxes, directions and distances (24 px between boxes, 40 px between
- * layers), the ports of open modules at the same places of their sides, and those of the module itself as points of first
- * and last rank; lines at closed boxes may begin and end anywhere. It draws splines, its best: its orthogonal drawings are
- * longer and cross more. Beside it: dot that may begin and end lines anywhere (of those that run back this makes short
- * ones, which leave a module where nothing leaves it), and splines=ortho.
- * Ours is measured with the round corners that are drawn. All drawings are measured by the same code, which test_drawing
- * holds against brute force; help_drawing.h says what is a crossing.
- * dot is run where it is installed, with a limit of 20 s a graph; times are process time of our own threads.
+ * Quality: each open module of the first view is one graph: its children with their sizes, its in-port and out-port,
+ * and the lines between them, edges between the same two boxes once. Ours is what is drawn, not wrapped (dot cannot);
+ * the wrapped figures stand beside it. dot gets the same boxes, directions and distances (24 px between boxes, 40 px
+ * between layers), the ports of open modules at the same places of their sides, and those of the module itself as
+ * points of first and last rank; lines at closed boxes may begin and end anywhere. It draws splines, its best: its
+ * orthogonal drawings are longer and cross more. Beside it: dot that may begin and end lines anywhere (of those that
+ * run back this makes short ones, which leave a module where nothing leaves it), and splines=ortho. Ours is measured
+ * with the round corners that are drawn. All drawings are measured by the same code, which test_drawing holds against
+ * brute force; help_drawing.h says what is a crossing. dot is run where it is installed, with a limit of 20 s a graph;
+ * times are process time of our own threads.
  */
 #include <math.h>
 #include <stdio.h>
@@ -144,7 +144,10 @@ static void write_ports(FILE *f, const page *g, size_t c)
     long h = lround((double)g->size[c][1]);
     long at[2] = {lround((double)g->port[c][0]), lround((double)g->port[c][1])};
     long y = 0;
-    (void)fprintf(f, "%zu[shape=plain,fixedsize=false,label=<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\">", c);
+    (void)fprintf(f,
+                  "%zu[shape=plain,fixedsize=false,label=<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" "
+                  "CELLPADDING=\"0\">",
+                  c);
     while (y < h) {
         bool in = at[0] >= 0 && y >= at[0] - 1 && y <= at[0];
         bool out = at[1] >= 0 && y >= at[1] - 1 && y <= at[1];
@@ -153,8 +156,8 @@ static void write_ports(FILE *f, const page *g, size_t c)
             end = at[e] - 1 > y && at[e] - 1 < end ? at[e] - 1 : end;
         }
         end = end > h ? h : end;
-        (void)fprintf(f, "<TR><TD%s FIXEDSIZE=\"TRUE\" WIDTH=\"%ld\" HEIGHT=\"%ld\"></TD>", in ? " PORT=\"i\"" : "", w / 2,
-                      end - y);
+        (void)fprintf(f, "<TR><TD%s FIXEDSIZE=\"TRUE\" WIDTH=\"%ld\" HEIGHT=\"%ld\"></TD>", in ? " PORT=\"i\"" : "",
+                      w / 2, end - y);
         (void)fprintf(f, "<TD%s FIXEDSIZE=\"TRUE\" WIDTH=\"%ld\" HEIGHT=\"%ld\"></TD></TR>", out ? " PORT=\"o\"" : "",
                       w - w / 2, end - y);
         y = end;

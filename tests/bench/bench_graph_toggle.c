@@ -193,9 +193,8 @@ static void toggle_shape(int shape, uint32_t n, bool prune, bool stack)
     uint32_t m = GRAPH_NONE;
     for (uint32_t i = 0; i < p->elements[0].n_children; i++) {
         uint32_t e = p->elements[0].first_child + i;
-        m = p->elements[e].n_children > 0 && (m == GRAPH_NONE || p->elements[e].n_leaves > p->elements[m].n_leaves)
-                ? e
-                : m;
+        m = p->elements[e].n_children > 0 && (m == GRAPH_NONE || p->elements[e].n_leaves > p->elements[m].n_leaves) ? e
+                                                                                                                    : m;
     }
     times t = {0};
     if (m != GRAPH_NONE) {

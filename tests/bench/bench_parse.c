@@ -4,7 +4,7 @@
  *
  *   bench_parse [FILE...]     without files: a generated one, and the large ones under MAREY_SHARED where that is set
  *
- * "gz-ahead" unpacks on a second thread, as reading one large file does. Yardsticks: simdjson's DOM, warm, parse only
+ * "gz-parts" reads on two threads, as one large file is read. Yardsticks: simdjson's DOM, warm, parse only
  * (where it was built in), and inflating alone by the same library.
  */
 #include <stdio.h>
@@ -35,11 +35,11 @@ typedef enum mode {
     MODE_ZLIB,
     MODE_INFLATE,
     MODE_GZ_COLUMNS,
-    MODE_GZ_AHEAD,
+    MODE_GZ_PARTS,
     MODE_COUNT
 } mode;
 
-static const char *const mode_names[] = {"dom", "bits", "walk", "columns", "zlib", "inflate", "gz-columns", "gz-ahead"};
+static const char *const mode_names[] = {"dom", "bits", "walk", "columns", "zlib", "inflate", "gz-columns", "gz-parts"};
 
 typedef struct text_input {
     const char *name;
@@ -181,7 +181,7 @@ static void run_walk(text_input *in)
     (void)jstream_run(&w, &(jstream_options){.read = read_text, .ctx = in});
 }
 
-static void run_columns(text_input *in, bool gz, bool ahead)
+static void run_columns(text_input *in, bool gz, unsigned threads)
 {
     trace_builder b;
     diag d;
@@ -189,7 +189,7 @@ static void run_columns(text_input *in, bool gz, bool ahead)
     trace_builder_init(&b);
     b.diag = &d;
     b.file = diag_file(&d, in->name);
-    reader_tuning tuning = {.ahead = ahead}; /* else all on this thread, whatever the size */
+    reader_tuning tuning = {.threads = threads}; /* whatever the size */
     marey_status status = reader_read_memory(gz ? in->gz : in->text, gz ? in->n_gz : in->n, in->name, &b, &tuning);
     if (status != MAREY_OK) {
         (void)fprintf(stderr, "%s: %s\n", in->name, marey_status_text(status));
@@ -243,8 +243,8 @@ static taken run(mode m, text_input *in)
         break;
     case MODE_COLUMNS:
     case MODE_GZ_COLUMNS:
-    case MODE_GZ_AHEAD:
-        run_columns(in, m != MODE_COLUMNS, m == MODE_GZ_AHEAD);
+    case MODE_GZ_PARTS:
+        run_columns(in, m != MODE_COLUMNS, m == MODE_GZ_PARTS ? 2 : 1);
         break;
     case MODE_INFLATE:
     case MODE_ZLIB:
@@ -284,7 +284,7 @@ static double median_ratio(double seconds[MODE_COUNT][ROUNDS], mode yardstick_mo
 
 static void print_mode(const text_input *in, mode m, double busy[MODE_COUNT][ROUNDS], double wall[MODE_COUNT][ROUNDS])
 {
-    double s = median(m == MODE_GZ_AHEAD ? wall[m] : busy[m]);
+    double s = median(m == MODE_GZ_PARTS ? wall[m] : busy[m]);
     printf("  %-10s %7.0f MB/s", mode_names[m], s > 0 ? (double)in->n * 1e-6 / s : 0);
     if (MAREY_HAVE_SIMDJSON && m != MODE_DOM && m <= MODE_COLUMNS) {
         printf("   %5.2f x dom", median_ratio(busy, MODE_DOM, m));
@@ -293,8 +293,8 @@ static void print_mode(const text_input *in, mode m, double busy[MODE_COUNT][ROU
         printf("   %.0f ns per event", s * 1e9 / (double)in->n_events);
     }
     if (m > MODE_INFLATE) {
-        printf("   %5.2f x inflate", median_ratio(m == MODE_GZ_AHEAD ? wall : busy, MODE_INFLATE, m));
-        printf(", %.2f x zlib", median_ratio(m == MODE_GZ_AHEAD ? wall : busy, MODE_ZLIB, m));
+        printf("   %5.2f x inflate", median_ratio(m == MODE_GZ_PARTS ? wall : busy, MODE_INFLATE, m));
+        printf(", %.2f x zlib", median_ratio(m == MODE_GZ_PARTS ? wall : busy, MODE_ZLIB, m));
     }
     printf("\n");
 }

@@ -8,7 +8,7 @@
 
 typedef struct maker {
     graph_builder *b;
-    uint32_t n;     /* operators of the module: nodes 1 .. n; 0 is "in", n + 1 "out" */
+    uint32_t n;        /* operators of the module: nodes 1 .. n; 0 is "in", n + 1 "out" */
     uint8_t *in, *out; /* [n + 2] whether an edge comes in, goes out */
     uint64_t seed;
 } maker;
@@ -149,7 +149,7 @@ static void dense_blocks(maker *m)
 /* The residual stream, three hubs, attention and MLP, without scopes. */
 static void transformer(maker *m)
 {
-    static const uint8_t wires[][2] = {{0, 1}, {1, 2}, {1, 3}, {1, 4}, {2, 5}, {3, 5}, {5, 6}, {6, 7},
+    static const uint8_t wires[][2] = {{0, 1}, {1, 2}, {1, 3}, {1, 4}, {2, 5},  {3, 5},   {5, 6},   {6, 7},
                                        {4, 7}, {7, 8}, {8, 9}, {0, 9}, {9, 10}, {10, 11}, {11, 12}, {9, 12}};
     for (uint32_t at = 3; at + 12 < m->n; at += 12) {
         for (size_t w = 0; w < sizeof wires / sizeof wires[0]; w++) {
@@ -167,18 +167,18 @@ typedef struct graph_shape {
     void (*wire)(maker *m);
 } graph_shape;
 static const graph_shape shapes[SHAPE_COUNT] = {{"chain", chain},
-                                          {"layers, sparse", layers_sparse},
-                                          {"layers, dense", layers_dense},
-                                          {"random", anywhere},
-                                          {"random, near", nearby},
-                                          {"hubs", hubs},
-                                          {"star", star},
-                                          {"tree", tree},
-                                          {"grid", grid},
-                                          {"cyclic", cyclic},
-                                          {"pieces", pieces},
-                                          {"all to all", dense_blocks},
-                                          {"transformer", transformer}};
+                                                {"layers, sparse", layers_sparse},
+                                                {"layers, dense", layers_dense},
+                                                {"random", anywhere},
+                                                {"random, near", nearby},
+                                                {"hubs", hubs},
+                                                {"star", star},
+                                                {"tree", tree},
+                                                {"grid", grid},
+                                                {"cyclic", cyclic},
+                                                {"pieces", pieces},
+                                                {"all to all", dense_blocks},
+                                                {"transformer", transformer}};
 
 const char *shape_name(int shape)
 {
@@ -238,13 +238,8 @@ enum { BLOCK_LAYERS = 100, BLOCKS_TOGETHER = 30, LAYER_OPERATORS = 12 };
 static uint32_t step(maker *m, const char *path, const char *op, uint32_t x, uint32_t y)
 {
     uint32_t scope = graph_builder_path(m->b, 0, path, strlen(path), '/');
-    graph_node_in in = {.name = op,
-                        .n_name = strlen(op),
-                        .op = op,
-                        .n_op = strlen(op),
-                        .scope = scope,
-                        .key = -1,
-                        .stage = -1};
+    graph_node_in in = {
+        .name = op, .n_name = strlen(op), .op = op, .n_op = strlen(op), .scope = scope, .key = -1, .stage = -1};
     uint32_t id = graph_builder_node(m->b, &in);
     graph_builder_output(m->b, id, "f32[4,4]", 8, 64);
     if (x != GRAPH_NONE) {

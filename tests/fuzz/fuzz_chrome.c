@@ -55,8 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         b.taker = arg_taker_create(&shapes);
         b.flush_ctx = &shapes;
     }
-    reader_tuning t = {
-        .window_bytes = 64 + size % 512, .read_bytes = size % 3 ? 1 + size % 200 : 0, .pipe = size % 5 == 0};
+    reader_tuning t = {.window_bytes = 64 + size % 512, .read_bytes = size % 3 ? 1 + size % 200 : 0};
+    t.threads = size % 5 == 0 ? 2U + (unsigned)(size % 3) : 0;
+    t.part_bytes = 1 + size % 700;
     marey_status status = reader_read_memory(data, size, "input", &b, &t);
     if (status != MAREY_OK && d.n_messages == 0) {
         abort(); /* a failure without a word */

@@ -304,7 +304,7 @@ static size_t check(const char *text, size_t n, prng *r)
     strbuf got = {0};
     size_t n_rows = read_text(text, n, &(reader_tuning){.by_tokens = true}, &want);
     for (unsigned way = 0; way < WAYS; way++) {
-        reader_tuning t = {.pipe = way % 2 == 1};
+        reader_tuning t = {.threads = way % 2 == 1 ? 2 : 0, .part_bytes = 1 + (size_t)prng_below(r, 5000)};
         t.window_bytes = way > 1 ? 64 + (size_t)prng_below(r, way == 2 ? 600 : 20000) : 0;
         t.read_bytes = way > 2 ? 1 + (size_t)prng_below(r, 5000) : 0;
         t.eager = way == 4;

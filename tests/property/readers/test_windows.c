@@ -67,7 +67,8 @@ static void check_ways(const char *name, const char *data, size_t n, prng *r, in
     for (int i = 0; i < n_splits; i++) {
         reader_tuning t = {
             .window_bytes = 64 + prng_below(r, 400), .read_bytes = 1 + prng_below(r, 97), .eager = i % 3 == 0};
-        t.pipe = i % 3 == 1;
+        t.threads = i % 3 == 1 ? 2U + (unsigned)i % 2 : 0;
+        t.part_bytes = 1 + prng_below(r, i % 2 ? 300 : 3000);
         t.bits = i % 4 == 1 ? jbits_scalar() : i % 4 == 2 ? jbits_128() : i % 4 == 3 ? jbits_avx2() : NULL;
         if (i == 0) {
             t.read_bytes = 1;
@@ -75,16 +76,17 @@ static void check_ways(const char *name, const char *data, size_t n, prng *r, in
         read_text(data, n, &t, &got);
         char what[256];
         (void)snprintf(what, sizeof what, "%s with windows of %zu, reads of %zu%s", name, t.window_bytes, t.read_bytes,
-                       t.eager  ? ", eager"
-                       : t.pipe ? ", two threads"
-                                : "");
+                       t.eager     ? ", eager"
+                       : t.threads ? ", in parts"
+                                   : "");
         same(what, &want, &got);
     }
     /* In place, in small windows, on one thread and on two. */
     reader_tuning small = {.window_bytes = 64 + 64 * prng_below(r, 8)};
     read_text(data, n, &small, &got);
     same(name, &want, &got);
-    small.pipe = true;
+    small.threads = 2;
+    small.part_bytes = 1 + prng_below(r, 2000);
     read_text(data, n, &small, &got);
     same(name, &want, &got);
     strbuf_deinit(&want);
@@ -207,6 +209,65 @@ static void generated_trace_does_not_depend_on_cuts(void **state)
     strbuf_deinit(&b);
 }
 
+/* Begins, ends, asynchronous ones, metadata, counters, flows and damage, now and then: what hangs on what came before.
+ */
+static void generate_mixed(strbuf *b, prng *r, int n, bool is_correlated)
+{
+    static const char *const kinds[] = {"B", "E", "b", "e", "i", "s", "f", "C", "M", "X", "X", "X", "X", "X", "S", "F"};
+    strbuf_puts(b, "{\"traceEvents\": [\n");
+    for (int i = 0; i < n; i++) {
+        const char *ph = kinds[prng_below(r, sizeof kinds / sizeof *kinds)];
+        strbuf_printf(b, "{\"ph\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": %d, \"cat\": \"%s\"", ph,
+                      *ph == 'M'         ? "thread_name"
+                      : prng_below(r, 2) ? "step"
+                                         : "op",
+                      (int)prng_below(r, 3), (int)prng_below(r, 40),
+                      i * 3 - (int)prng_below(r, prng_below(r, 20) ? 3 : 30), prng_below(r, 3) ? "cpu_op" : "ac2g");
+        strbuf_printf(b, ", \"id\": %d, \"args\": {\"name\": \"n%d\", \"value\": %d", (int)prng_below(r, 9),
+                      (int)prng_below(r, 5), i);
+        if (is_correlated && prng_below(r, 40) == 0) {
+            strbuf_printf(b, ", \"correlation\": %d", i);
+        }
+        strbuf_printf(b, "}%s}%s\n", *ph == 'X' ? ", \"dur\": 2" : "",
+                      i + 1 == n                ? "]}"
+                      : prng_below(r, 400) == 0 ? ",,"
+                                                : ",");
+    }
+}
+
+static void parts_are_read_as_the_whole(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, SEED + 5);
+    size_t n_all = 0;
+    for (int round = 0; round < 24; round++) {
+        strbuf b = {0};
+        strbuf want = {0};
+        strbuf got = {0};
+        if (round % 4 == 0) {
+            generate(&b, &r, 400);
+        } else {
+            generate_mixed(&b, &r, 1500, round % 4 > 1);
+        }
+        read_text(b.s, b.n, NULL, &want);
+        size_t n_parts = 0;
+        reader_tuning t = {.threads = 2 + (unsigned)round % 3, .part_bytes = 600 + prng_below(&r, 6000)};
+        t.window_bytes = 1024;
+        t.n_parts = &n_parts;
+        input_text = b.s;
+        input_bytes = b.n;
+        read_text(b.s, b.n, &t, &got);
+        same("in parts", &want, &got);
+        assert_true(round % 4 != 0 || n_parts > b.n / t.part_bytes / 2);
+        n_all += n_parts;
+        strbuf_deinit(&b);
+        strbuf_deinit(&want);
+        strbuf_deinit(&got);
+    }
+    assert_true(n_all > 500);
+}
+
 /* Events far larger than a window, strings that are skipped in pieces, and a value too large to be kept. */
 static void large_pieces_do_not_depend_on_cuts(void **state)
 {
@@ -277,8 +338,10 @@ static void pieces_read_ahead_give_the_same(void **state)
         char *gz = mem_alloc(b.n + 1000);
         size_t n_gz = gzip(b.s, b.n, gz, b.n + 1000);
         for (unsigned way = 0; way < 2; way++) {
-            read_text(gz, n_gz, &(reader_tuning){.ahead = true, .pipe = way == 1}, &got);
-            same("read ahead", &want, &got);
+            reader_tuning ahead = {.ahead = true};
+            reader_tuning parts = {.threads = 2, .part_bytes = 1 + prng_below(&r, 200000)};
+            read_text(gz, n_gz, way == 1 ? &parts : &ahead, &got);
+            same(way == 1 ? "in parts" : "read ahead", &want, &got);
         }
         free(gz);
         strbuf_deinit(&b);
@@ -325,9 +388,9 @@ static void compressed_text_gives_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_do_not_depend_on_cuts),        cmocka_unit_test(generated_trace_does_not_depend_on_cuts),
-        cmocka_unit_test(large_pieces_do_not_depend_on_cuts), cmocka_unit_test(pieces_read_ahead_give_the_same),
-        cmocka_unit_test(compressed_text_gives_the_same),
+        cmocka_unit_test(cases_do_not_depend_on_cuts),     cmocka_unit_test(generated_trace_does_not_depend_on_cuts),
+        cmocka_unit_test(parts_are_read_as_the_whole),     cmocka_unit_test(large_pieces_do_not_depend_on_cuts),
+        cmocka_unit_test(pieces_read_ahead_give_the_same), cmocka_unit_test(compressed_text_gives_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

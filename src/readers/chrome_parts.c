@@ -1,0 +1,471 @@
+#include "readers/chrome_parts.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "trace/builder_join.h"
+
+enum {
+    LEAD_BYTES_MAX = 64,
+    KEY_BYTES_MAX = 4,       /* of those that an event begins with */
+    ARGS_BYTES = 256 * 1024, /* of a chunk's arguments, at first */
+    GROWTHS_MAX = 3          /* how often a part doubles in search of its end */
+};
+
+/* One thread's. */
+typedef struct hand {
+    struct parts *all;
+    pthread_t thread;
+    chrome_reader c;
+    trace_builder b;
+    diag diag;
+    chrome_notes notes;
+    trace_join join;
+    jstream_room room;
+    trace_chunk *full; /* chunks of the part, before the builder's own */
+    size_t n_full, cap_full;
+    /* the part at hand */
+    char *text; /* cap bytes and JWALK_PAD_BYTES */
+    size_t n, cap, consumed;
+    uint64_t offset; /* in the stream */
+    unsigned number;
+    bool holds; /* it was taken, and not dealt with */
+    bool is_last;
+    uint64_t n_correlated_before;
+    marey_status status;
+} hand;
+
+typedef struct parts {
+    chrome_reader *c; /* the stream's */
+    const chrome_parts_options *o;
+    bool bare;
+    /* what an event begins with, to the first quote */
+    char lead[LEAD_BYTES_MAX];
+    size_t n_lead;
+    jkeys keys;
+    /* giving out text */
+    pthread_mutex_t supply;
+    strbuf carry;    /* read, and part of no part yet */
+    uint64_t offset; /* of its first byte */
+    unsigned n_given;
+    bool is_read; /* no more parts */
+    /* taking what came of it, in order */
+    pthread_mutex_t turn;
+    pthread_cond_t changed;
+    atomic_uint n_taken;
+    atomic_bool is_correlated; /* c->n_correlated > 0 */
+    atomic_bool stopped;       /* under `turn`: no more parts are taken */
+    bool is_over;
+    marey_status status;
+    hand *hands[CHROME_PARTS_THREADS_MAX];
+    unsigned n_hands;
+} parts;
+
+/* ---- where parts end ---- */
+
+static size_t skip_blanks(const char *text, size_t at, size_t n)
+{
+    while (at < n && jis_blank(text[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* A brace and a quote, with blanks between. @return how many bytes they take; 0: it is something else */
+static size_t lead_of(const char *text, size_t n)
+{
+    n = n < LEAD_BYTES_MAX ? n : LEAD_BYTES_MAX;
+    size_t at = n > 0 && text[0] == '{' ? skip_blanks(text, 1, n) : n;
+    return at < n && text[at] == '"' ? at + 1 : 0;
+}
+
+/* Is there a key that events begin with, and its quote? */
+static bool is_first_key(const parts *p, const char *text, size_t n)
+{
+    static const uint32_t heads = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_CAT | 1U << JKEY_ARGS | 1U << JKEY_PID |
+                                  1U << JKEY_TID | 1U << JKEY_TS;
+    const char *quote = memchr(text, '"', n < KEY_BYTES_MAX + 1 ? n : KEY_BYTES_MAX + 1);
+    jkey key = quote ? jkeys_event(&p->keys, text, (size_t)(quote - text)) : JKEY_NONE;
+    return key != JKEY_NONE && (heads >> key & 1);
+}
+
+/* Does what stands before `at` look like the end of an event and a comma? */
+static bool is_behind_event(const char *text, size_t at)
+{
+    while (at > 0 && jis_blank(text[at - 1])) {
+        at--;
+    }
+    if (at == 0 || text[--at] != ',') {
+        return false;
+    }
+    while (at > 0 && jis_blank(text[at - 1])) {
+        at--;
+    }
+    return at > 0 && text[at - 1] == '}';
+}
+
+/* Where the last event seems to begin that stands behind another. 0: there is none */
+static size_t find_end(const parts *p, const char *text, size_t n)
+{
+    for (size_t end = n; end > 0;) {
+        const char *brace = memrchr(text, '{', end);
+        if (!brace) {
+            return 0;
+        }
+        size_t at = (size_t)(brace - text);
+        if (n - at > p->n_lead && memcmp(brace, p->lead, p->n_lead) == 0 &&
+            is_first_key(p, brace + p->n_lead, n - at - p->n_lead) && is_behind_event(text, at)) {
+            return at;
+        }
+        end = at;
+    }
+    return 0;
+}
+
+/* ---- giving out text ---- */
+
+static void make_room(hand *h, size_t cap)
+{
+    if (h->cap < cap) {
+        h->text = mem_realloc_array(h->text, cap + JWALK_PAD_BYTES, 1);
+        h->cap = cap;
+    }
+}
+
+/* @return false at the end of the text */
+static bool fill(hand *h, size_t cap)
+{
+    const chrome_parts_options *o = h->all->o;
+    make_room(h, cap);
+    size_t got = 1;
+    while (h->n < cap && got > 0) {
+        got = o->read(o->ctx, h->text + h->n, cap - h->n);
+        h->n += got;
+    }
+    return got > 0;
+}
+
+static void cut_part(parts *p, hand *h)
+{
+    size_t cap = p->o->part_bytes > p->carry.n ? p->o->part_bytes : p->carry.n + 1;
+    make_room(h, cap);
+    h->n = p->carry.n;
+    if (h->n > 0) {
+        memcpy(h->text, p->carry.s, h->n);
+    }
+    strbuf_clear(&p->carry);
+    h->is_last = !fill(h, cap);
+    size_t end = h->is_last ? h->n : find_end(p, h->text, h->n);
+    for (unsigned i = 0; end == 0 && !h->is_last && i < GROWTHS_MAX; i++) {
+        h->is_last = !fill(h, h->n * 2);
+        end = h->is_last ? h->n : find_end(p, h->text, h->n);
+    }
+    p->is_read = h->is_last || end == 0; /* without an end: the walk will show where it can go on */
+    if (end > 0) {
+        strbuf_add(&p->carry, h->text + end, h->n - end);
+        h->n = end;
+    }
+}
+
+static bool take_part(hand *h)
+{
+    parts *p = h->all;
+    (void)pthread_mutex_lock(&p->supply);
+    h->holds = !p->is_read && !atomic_load(&p->stopped);
+    if (h->holds) {
+        h->number = p->n_given++;
+        h->offset = p->offset;
+        cut_part(p, h);
+        p->offset += h->n;
+    }
+    (void)pthread_mutex_unlock(&p->supply);
+    return h->holds;
+}
+
+/* ---- a part ---- */
+
+/* The builder's: a part may have more rows than a chunk. */
+static marey_status keep_chunk(void *ctx, trace_chunk *chunk)
+{
+    hand *h = ctx;
+    VEC_PUSH(h->full, h->n_full, h->cap_full, *chunk);
+    *chunk = (trace_chunk){0};
+    return MAREY_OK;
+}
+
+static void free_chunks(hand *h)
+{
+    for (size_t i = 0; i < h->n_full; i++) {
+        free(h->full[i].rows);
+        free(h->full[i].args);
+    }
+    h->n_full = 0;
+}
+
+static void read_part(hand *h)
+{
+    parts *p = h->all;
+    if (h->b.taker) {
+        arg_taker_forget(h->b.taker); /* other text lies there now */
+    }
+    h->notes.n_halves = h->notes.n_namings = h->notes.n_tops = 0;
+    h->notes.n_early_flows = 0;
+    h->n_correlated_before = h->c.n_correlated = atomic_load(&p->is_correlated) ? 1 : 0;
+    jwalk_start_between(&h->c.walk, p->bare, h->offset);
+    h->status = jstream_part(&h->c.walk, p->o->walk, &h->room, h->text, h->n, h->is_last, &h->consumed);
+}
+
+/* ---- taking what came of it ---- */
+
+static marey_status take_half(hand *h, const chrome_half *in)
+{
+    chrome_half half = *in;
+    half.half.thread = trace_join_id(&h->join.threads, half.half.thread);
+    half.half.name = trace_join_id(&h->join.names, half.half.name);
+    half.half.text = trace_join_id(&h->join.strings, half.half.text);
+    return chrome_take_half(h->all->c, &half);
+}
+
+/* The rows, and between them the halves that came between them. */
+static marey_status take_rows(hand *h)
+{
+    parts *p = h->all;
+    marey_status status = MAREY_OK;
+    size_t half = 0;
+    for (size_t i = 0; i <= h->n_full && status == MAREY_OK; i++) {
+        const trace_chunk *chunk = i < h->n_full ? &h->full[i] : &h->b.chunk;
+        uint64_t base = h->join.n_rows;
+        for (size_t at = 0; at < chunk->n && status == MAREY_OK;) {
+            uint64_t stop = half < h->notes.n_halves ? h->notes.halves[half].row - base : chunk->n;
+            size_t end = stop < chunk->n ? (size_t)stop : chunk->n;
+            status = trace_join_rows(&h->join, p->c->b, &h->b, chunk, at, end - at);
+            at = end;
+            while (status == MAREY_OK && half < h->notes.n_halves && h->notes.halves[half].row == base + at) {
+                status = take_half(h, &h->notes.halves[half++]);
+            }
+        }
+    }
+    while (status == MAREY_OK && half < h->notes.n_halves) {
+        status = take_half(h, &h->notes.halves[half++]);
+    }
+    return status;
+}
+
+static void take_namings(hand *h)
+{
+    for (size_t i = 0; i < h->notes.n_namings; i++) {
+        chrome_naming n = h->notes.namings[i];
+        bool is_thread = n.what == NAMING_THREAD_NAME || n.what == NAMING_THREAD_INDEX;
+        n.id = trace_join_id(is_thread ? &h->join.threads : &h->join.processes, n.id);
+        n.text = trace_join_id(&h->join.strings, n.text);
+        chrome_take_naming(h->all->c, &n);
+    }
+}
+
+static void take_losses(hand *h)
+{
+    trace_builder *to = h->all->c->b;
+    if (h->diag.n_losses == 0 && h->diag.n_messages == 0) {
+        return;
+    }
+    if (to->diag) {
+        diag_merge(to->diag, &h->diag);
+    }
+    diag_deinit(&h->diag);
+    diag_init(&h->diag);
+    h->b.file = diag_file(&h->diag, to->diag && to->file < to->diag->n_files ? to->diag->files[to->file] : "");
+}
+
+/* Into the stream's builder. */
+static marey_status take_content(hand *h)
+{
+    chrome_reader *c = h->all->c;
+    uint64_t at = c->b->at;
+    if (c->b->taker) {
+        arg_taker_forget(c->b->taker);
+    }
+    take_losses(h);
+    trace_join_begin(&h->join, c->b, &h->b);
+    take_namings(h);
+    marey_status status = take_rows(h);
+    trace_join_end(&h->join, c->b, &h->b);
+    free_chunks(h);
+    for (size_t i = 0; i < h->notes.n_tops; i++) {
+        chrome_take_top(c, &h->notes.tops[i]);
+    }
+    c->b->at = h->c.walk.n_events > 0 ? h->b.at : at;
+    c->b->n_ac2g_flows += h->notes.n_early_flows;
+    c->hints |= h->c.hints;
+    c->n_correlated += h->c.n_correlated - h->n_correlated_before;
+    atomic_store(&h->all->is_correlated, c->n_correlated > 0);
+    return status;
+}
+
+/* On its turn. @return may the next part be taken? */
+static bool take_result(hand *h)
+{
+    parts *p = h->all;
+    chrome_reader *c = p->c;
+    p->status = h->status;
+    if (h->status != MAREY_OK) {
+        return false;
+    }
+    if (h->notes.n_early_flows > 0 && c->n_correlated == 0) {
+        return false; /* those flows may matter: the stream's reader looks at it all */
+    }
+    p->status = take_content(h);
+    if (p->o->n_parts) {
+        ++*p->o->n_parts;
+    }
+    bool is_between = h->consumed == h->n && jwalk_is_between(&h->c.walk);
+    jwalk_go_on(&c->walk, &h->c.walk);
+    p->is_over = h->is_last;
+    h->holds = !is_between && !h->is_last;
+    memmove(h->text, h->text + h->consumed, h->n - h->consumed);
+    h->n -= h->consumed;
+    if (p->status == MAREY_OK && p->o->progress && !p->o->progress(p->o->ctx)) {
+        p->status = MAREY_CANCELLED;
+    }
+    return is_between && !p->is_over && p->status == MAREY_OK;
+}
+
+/* @return false: the parts before it have ended otherwise than it began */
+static bool wait_for_turn(hand *h)
+{
+    parts *p = h->all;
+    unsigned n = atomic_load(&p->n_taken);
+    while (n != h->number && !atomic_load(&p->stopped)) {
+        thread_spin(&p->n_taken, n);
+        (void)pthread_mutex_lock(&p->turn);
+        while (atomic_load(&p->n_taken) == n && !atomic_load(&p->stopped)) {
+            (void)pthread_cond_wait(&p->changed, &p->turn);
+        }
+        (void)pthread_mutex_unlock(&p->turn);
+        n = atomic_load(&p->n_taken);
+    }
+    return n == h->number && !atomic_load(&p->stopped);
+}
+
+static void *work(void *ctx)
+{
+    hand *h = ctx;
+    parts *p = h->all;
+    for (bool goes_on = true; goes_on && take_part(h);) {
+        read_part(h);
+        if (!wait_for_turn(h)) {
+            break; /* what it holds is left for the caller */
+        }
+        goes_on = take_result(h);
+        (void)pthread_mutex_lock(&p->turn);
+        atomic_store(&p->stopped, !goes_on); /* first: who sees its turn sees this */
+        atomic_fetch_add(&p->n_taken, 1);
+        (void)pthread_cond_broadcast(&p->changed);
+        (void)pthread_mutex_unlock(&p->turn);
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static hand *make_hand(parts *p)
+{
+    hand *h = mem_calloc(1, sizeof *h);
+    const trace_builder *to = p->c->b;
+    h->all = p;
+    diag_init(&h->diag);
+    trace_builder_init(&h->b);
+    h->b.diag = &h->diag;
+    h->b.file = diag_file(&h->diag, to->diag && to->file < to->diag->n_files ? to->diag->files[to->file] : "");
+    h->b.flush = keep_chunk;
+    h->b.flush_ctx = h;
+    /* Most of a chunk's room stays untouched by a part: it had better not be in huge pages. */
+    h->b.chunk.rows = mem_alloc(TRACE_CHUNK_EVENTS * sizeof *h->b.chunk.rows);
+    h->b.chunk.args = mem_alloc(ARGS_BYTES);
+    h->b.chunk.cap_args = ARGS_BYTES;
+    h->b.taker = to->taker ? arg_taker_create(to->taker->shapes) : NULL;
+    chrome_init(&h->c, &h->b);
+    h->c.times_are_text = p->c->times_are_text;
+    h->c.notes = &h->notes;
+    return h;
+}
+
+static void free_hand(hand *h)
+{
+    chrome_deinit(&h->c);
+    arg_taker_destroy(&h->b.taker);
+    trace_builder_deinit(&h->b);
+    diag_deinit(&h->diag);
+    trace_join_deinit(&h->join);
+    jstream_room_deinit(&h->room);
+    free_chunks(h);
+    free(h->full);
+    free(h->notes.namings);
+    free(h->notes.halves);
+    free(h->notes.tops);
+    free(h->text);
+    free(h);
+}
+
+/* What lies with the hands, in the order of the stream, and what no part was made of. */
+static void gather_left(const parts *p, strbuf *left)
+{
+    for (unsigned number = 0; number < p->n_given; number++) {
+        for (unsigned i = 0; i < p->n_hands; i++) {
+            const hand *h = p->hands[i];
+            if (h->holds && h->number == number) {
+                strbuf_add(left, h->text, h->n);
+            }
+        }
+    }
+    if (p->carry.n > 0) {
+        strbuf_add(left, p->carry.s, p->carry.n);
+    }
+}
+
+bool chrome_parts_can_begin(const chrome_reader *c, const char *rest, size_t n)
+{
+    bool is_usual = !c->hook && c->walk.ops.event == chrome_event; /* who listens in has to hear of all */
+    return is_usual && jwalk_is_between(&c->walk) && lead_of(rest, n) > 0;
+}
+
+marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, const char *rest, size_t n, strbuf *left,
+                              bool *is_over)
+{
+    parts p = {.c = c, .o = o, .bare = c->walk.bare, .n_lead = lead_of(rest, n), .offset = c->walk.offset};
+    memcpy(p.lead, rest, p.n_lead);
+    jkeys_init(&p.keys);
+    strbuf_add(&p.carry, rest, n);
+    (void)pthread_mutex_init(&p.supply, NULL);
+    (void)pthread_mutex_init(&p.turn, NULL);
+    (void)pthread_cond_init(&p.changed, NULL);
+    atomic_init(&p.is_correlated, c->n_correlated > 0);
+    unsigned n_threads = o->n_threads < CHROME_PARTS_THREADS_MAX ? o->n_threads : CHROME_PARTS_THREADS_MAX;
+    p.hands[p.n_hands++] = make_hand(&p);
+    while (p.n_hands < n_threads) {
+        hand *h = make_hand(&p);
+        if (pthread_create(&h->thread, NULL, work, h) != 0) {
+            free_hand(h);
+            break;
+        }
+        p.hands[p.n_hands++] = h;
+    }
+    (void)work(p.hands[0]);
+    for (unsigned i = 1; i < p.n_hands; i++) {
+        (void)pthread_join(p.hands[i]->thread, NULL);
+    }
+    if (!p.is_over) {
+        gather_left(&p, left);
+    }
+    *is_over = p.is_over;
+    for (unsigned i = 0; i < p.n_hands; i++) {
+        free_hand(p.hands[i]);
+    }
+    strbuf_deinit(&p.carry);
+    (void)pthread_mutex_destroy(&p.supply);
+    (void)pthread_mutex_destroy(&p.turn);
+    (void)pthread_cond_destroy(&p.changed);
+    return p.status;
+}
