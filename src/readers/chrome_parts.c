@@ -290,6 +290,7 @@ static marey_status take_content(hand *h)
     take_losses(h);
     trace_join_begin(&h->join, c->b, &h->b);
     take_namings(h);
+    c->b->at = DIAG_NO_OFFSET; /* of rows, nobody knows */
     marey_status status = take_rows(h);
     trace_join_end(&h->join, c->b, &h->b);
     free_chunks(h);
