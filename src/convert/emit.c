@@ -107,6 +107,7 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
                          .rank_row = t->rank_row,
                          .args_len = row->args_len,
                          .args_taken = true,
+                         .args_stay = run_cursor_is_kept(cursor), /* see release_sources() */
                          .tag = row->link};
     if (s->is_moved) { /* both ends by the same map, so that what nested or followed still does */
         is_clipped |= is_outside_run(j->e->c, source_time(s, row->start_ns + row->dur_ns));
@@ -203,16 +204,15 @@ static marey_status begin_in_turn(group_job *j)
     return status;
 }
 
-/* The rows of a source are given back once no group needs them any more. */
+/* The rows of a source are given back once no group needs them any more: with workers, which may still be at their
+ * arguments, only when the writer is done. */
 static void release_sources(group_job *j)
 {
     conversion *c = j->e->c;
-    for (size_t i = 0; i < c->n_sources; i++) {
+    for (size_t i = 0; i < c->n_sources && !c->workers; i++) {
         source *s = &c->sources[i];
-        if (is_in_group(j, s) && (j->kind != GROUP_EVENTS || atomic_fetch_sub(&s->groups_left, 1) == 1)) {
-            if (j->kind == GROUP_EVENTS) {
-                run_set_deinit(&s->events);
-            }
+        if (j->kind == GROUP_EVENTS && is_in_group(j, s) && atomic_fetch_sub(&s->groups_left, 1) == 1) {
+            run_set_deinit(&s->events);
         }
     }
 }

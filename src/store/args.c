@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, WORDS_PAD = 8, AHEAD = 12 };
+enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, WORDS_PAD = 8, AHEAD = 16 };
 _Static_assert(ARG_SHAPES_MAX + 1 < 1 << 7 * MOST_REF, "a template's number and what stands beside them");
 
 /* A shape that the block uses. */
@@ -213,16 +213,16 @@ static uint32_t new_template(args_encoder *e, uint32_t id)
     return e->local[id] = (uint32_t)e->n_templates;
 }
 
-void args_encoder_add(args_encoder *e, const char *records, const uint32_t *at, const uint32_t *len, size_t n)
+void args_encoder_add(args_encoder *e, const char *const *records, const uint32_t *len, size_t n)
 {
     VEC_RESERVE(e->refs.p, e->refs.cap, e->refs.n + n * MOST_REF);
     VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n * USUAL_MASK);
     VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * USUAL_NUMBERS);
     uint8_t *refs = e->refs.p + e->refs.n;
     for (size_t i = 0; i < n; i++) {
-        const char *record = records + at[i];
+        const char *record = records[i];
         if (i + AHEAD < n) { /* they lie in another order */
-            __builtin_prefetch(records + at[i + AHEAD]);
+            __builtin_prefetch(records[i + AHEAD]);
         }
         if (len[i] == 0) {
             *refs++ = 0;

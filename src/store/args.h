@@ -31,9 +31,9 @@ args_encoder *args_encoder_create(const arg_shapes *shapes);
 void args_encoder_destroy(args_encoder **e);
 /** Start a block. */
 void args_encoder_begin(args_encoder *e);
-/** The next n events: each one's record is the len[i] bytes at records + at[i], with ARG_RECORD_PAD_BYTES readable
- * behind them; len[i] = 0: it has no arguments. */
-void args_encoder_add(args_encoder *e, const char *records, const uint32_t *at, const uint32_t *len, size_t n);
+/** The next n events: each one's record is the len[i] bytes at records[i], with ARG_RECORD_PAD_BYTES readable behind
+ * them; len[i] = 0: it has no arguments. */
+void args_encoder_add(args_encoder *e, const char *const *records, const uint32_t *len, size_t n);
 /** Append the block's stream. */
 void args_encoder_end(args_encoder *e, strbuf *out);
 

@@ -14,7 +14,7 @@
 
 enum {
     HASH_BITS = 13,
-    MIN_RUN = 4,
+    MIN_RUN = 7,   /* shorter ones are hardly cheaper than their bytes, and what they take is by the piece */
     KEY_BYTES = 7, /* of a repetition that is no run; at most 7 */
     MAX_MATCH = 258,
     WINDOW = 32768,
@@ -24,9 +24,12 @@ enum {
     HEAD_BYTES = 512
 };
 
-/* Bytes as they are, then a repetition of any length (0: none). */
+/* Bytes as they are, then a repetition of any length (0: none). Its distance: the symbol, the bits that follow it and
+ * their value. */
 typedef struct sequence {
-    uint32_t at, n_literals, length, dist;
+    uint32_t at, n_literals, length;
+    uint16_t extra;
+    uint8_t n_extra, symbol;
 } sequence;
 
 /* How a length is said: its symbol less 257, the bits that follow it and their value. */
@@ -60,14 +63,18 @@ static const uint16_t LENGTH_BASE[N_LENGTHS] = {3,  4,  5,  6,  7,  8,  9,  10, 
 static const uint8_t LENGTH_EXTRA[N_LENGTHS] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
                                                 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
 
-static unsigned dist_symbol(unsigned dist)
+static inline void set_dist(sequence *s, unsigned dist)
 {
     unsigned v = dist - 1;
-    if (v < 4) {
-        return v;
+    s->symbol = (uint8_t)v;
+    s->n_extra = 0;
+    s->extra = 0;
+    if (v >= 4) {
+        unsigned n = 30U - (unsigned)__builtin_clz(v);
+        s->symbol = (uint8_t)(2 * n + (v >> n));
+        s->n_extra = (uint8_t)n;
+        s->extra = (uint16_t)(v & ((1U << n) - 1));
     }
-    unsigned top = 31U - (unsigned)__builtin_clz(v);
-    return 2 * top + (v >> (top - 1) & 1);
 }
 
 /* ------------------------------------------------------------------ blocks */
@@ -81,34 +88,56 @@ static inline uint32_t whole_matches(uint32_t length)
 enum { REST_SPLIT = MAX_MATCH - 3 }; /* where the rest is too long for one match */
 
 /* One match, of at most 47 bits. */
-static inline void put_match(const deflater *d, bit_writer *w, uint32_t length, uint32_t dist)
+static inline void put_match(const deflater *d, bit_writer *w, uint32_t length, const sequence *s)
 {
     length_entry l = d->lengths[length];
-    unsigned s = dist_symbol(dist);
-    unsigned dist_extra = s < 4 ? 0 : s / 2 - 1;
     code c = d->litlen[257 + l.symbol];
-    uint64_t v = c >> CODE_SHIFT;
+    code dist = d->dist[s->symbol];
     unsigned n = code_bits(c);
-    v |= (uint64_t)l.extra << n;
-    n += l.n_extra;
-    v |= (uint64_t)(d->dist[s] >> CODE_SHIFT) << n;
-    n += code_bits(d->dist[s]);
-    v |= (uint64_t)((dist - 1) & ((1U << dist_extra) - 1)) << n;
-    put_bits(w, v, n + dist_extra);
+    unsigned n_length = n + l.n_extra;
+    unsigned n_dist = n_length + code_bits(dist);
+    put_bits(w,
+             (c >> CODE_SHIFT) | (uint64_t)l.extra << n | (uint64_t)(dist >> CODE_SHIFT) << n_length |
+                 (uint64_t)s->extra << n_dist,
+             n_dist + s->n_extra);
 }
 
-static void put_repetition(const deflater *d, bit_writer *w, uint32_t length, uint32_t dist)
+static void put_repetition(const deflater *d, bit_writer *w, const sequence *s)
 {
+    uint32_t length = s->length;
     uint32_t whole = whole_matches(length);
     for (uint32_t i = 0; i < whole; i++) {
-        put_match(d, w, MAX_MATCH, dist);
+        put_match(d, w, MAX_MATCH, s);
     }
     length -= whole * MAX_MATCH;
     if (length > MAX_MATCH) {
-        put_match(d, w, REST_SPLIT, dist);
+        put_match(d, w, REST_SPLIT, s);
         length -= REST_SPLIT;
     }
-    put_match(d, w, length, dist);
+    put_match(d, w, length, s);
+}
+
+/* Of up to three literals the k-th: where there is none, a byte that is there. */
+static inline uint8_t literal_of(const uint8_t *p, size_t n, size_t k)
+{
+    return p[k & (0 - (size_t)(n > k))];
+}
+
+static inline code code_of(const code *codes, const uint8_t *p, size_t n, size_t k)
+{
+    return codes[literal_of(p, n, k)] & (0 - (code)(n > k));
+}
+
+/* How many of them there are is as good as random: they are put at once, in which those that are not there are none. */
+static inline void put_few(bit_writer *w, const code *codes, const uint8_t *p, size_t n)
+{
+    code a = code_of(codes, p, n, 0);
+    code b = code_of(codes, p, n, 1);
+    code c = code_of(codes, p, n, 2);
+    unsigned n_a = code_bits(a);
+    unsigned n_b = n_a + code_bits(b);
+    put_bits(w, (a >> CODE_SHIFT) | (uint64_t)(b >> CODE_SHIFT) << n_a | (uint64_t)(c >> CODE_SHIFT) << n_b,
+             n_b + code_bits(c));
 }
 
 static inline void put_literals(bit_writer *w, const code *codes, const uint8_t *p, size_t n)
@@ -127,9 +156,7 @@ static inline void put_literals(bit_writer *w, const code *codes, const uint8_t 
                      (uint64_t)(e >> CODE_SHIFT) << n_c,
                  n_c + code_bits(e));
     }
-    for (; n > 0; n--, p++) {
-        put_code(w, codes[*p]);
-    }
+    put_few(w, codes, p, n);
 }
 
 static void put_sequences(deflater *d)
@@ -139,9 +166,9 @@ static void put_sequences(deflater *d)
     for (const sequence *s = d->sequences, *end = s + d->n_sequences; s < end; s++) {
         put_literals(&w, d->litlen, in + s->at, s->n_literals);
         if (s->length > MAX_MATCH) {
-            put_repetition(d, &w, s->length, s->dist);
+            put_repetition(d, &w, s);
         } else if (s->length > 0) {
-            put_match(d, &w, s->length, s->dist);
+            put_match(d, &w, s->length, s);
         }
     }
     put_code(&w, d->litlen[END_OF_BLOCK]);
@@ -156,9 +183,9 @@ static inline void count_literals(uint32_t *freq, uint32_t *twin, const uint8_t 
         freq[p[2]]++;
         twin[p[3]]++;
     }
-    for (; n > 0; n--, p++) {
-        freq[*p]++;
-    }
+    freq[*p] += n > 0;
+    twin[literal_of(p, n, 1)] += n > 1;
+    freq[literal_of(p, n, 2)] += n > 2;
 }
 
 static void count_symbols(deflater *d)
@@ -174,7 +201,7 @@ static void count_symbols(deflater *d)
         }
         uint32_t whole = whole_matches(s->length);
         uint32_t rest = s->length - whole * MAX_MATCH;
-        uint32_t *of_dist = &dist_freq[dist_symbol(s->dist)];
+        uint32_t *of_dist = &dist_freq[s->symbol];
         if (rest > MAX_MATCH) {
             freq[257 + d->lengths[REST_SPLIT].symbol]++;
             (*of_dist)++;
@@ -254,6 +281,20 @@ static inline uint64_t load8(const uint8_t *p)
 static inline size_t equal_bytes(const uint8_t *a, const uint8_t *b, const uint8_t *end)
 {
     const uint8_t *from = b;
+#ifdef __SSE2__
+    while (end - b >= 32) { /* how many they are is as good as random: mostly without a loop */
+        const __m128i *p = (const __m128i *)(const void *)a;
+        const __m128i *q = (const __m128i *)(const void *)b;
+        unsigned low = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(p), _mm_loadu_si128(q)));
+        unsigned high = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(p + 1), _mm_loadu_si128(q + 1)));
+        unsigned differ = ~(low | high << 16);
+        if (differ != 0) {
+            return (size_t)(b - from) + (size_t)__builtin_ctz(differ);
+        }
+        a += 32;
+        b += 32;
+    }
+#endif
     while (end - b >= 8) {
         uint64_t x = load8(a) ^ load8(b);
         if (x != 0) {
@@ -267,6 +308,27 @@ static inline size_t equal_bytes(const uint8_t *a, const uint8_t *b, const uint8
         b++;
     }
     return (size_t)(b - from);
+}
+
+static inline size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Equal bytes in front of a and b, at most n. */
+static inline size_t equal_before(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    if (n >= 8) {
+        uint64_t x = load8(a - 8) ^ load8(b - 8);
+        if (x != 0) {
+            return (size_t)__builtin_clzll(x) / 8;
+        }
+    }
+    size_t same = 0;
+    while (same < n && a[-1 - (ptrdiff_t)same] == b[-1 - (ptrdiff_t)same]) {
+        same++;
+    }
+    return same;
 }
 
 /* Where the run of the byte in front of p ends. */
@@ -291,7 +353,11 @@ static inline const uint8_t *run_end(const uint8_t *p, const uint8_t *end)
 
 static inline void add_sequence(deflater *d, size_t at, size_t n_literals, size_t length, size_t dist)
 {
-    d->sequences[d->n_sequences++] = (sequence){(uint32_t)at, (uint32_t)n_literals, (uint32_t)length, (uint32_t)dist};
+    sequence *s = &d->sequences[d->n_sequences++];
+    s->at = (uint32_t)at;
+    s->n_literals = (uint32_t)n_literals;
+    s->length = (uint32_t)length;
+    set_dist(s, (unsigned)dist);
     d->n_tokens += n_literals + 1 + whole_matches((uint32_t)length);
     if (d->n_tokens >= BLOCK_TOKENS || d->n_sequences == BLOCK_SEQUENCES) {
         end_block(d, false);
@@ -331,7 +397,7 @@ static void find_matches(deflater *d, uint32_t base, size_t begin, size_t first,
         if (i >= stop) {
             i = i + 8 <= n ? i : n;
             if (i > first) {
-                add_sequence(d, first, i - first, 0, 0);
+                add_sequence(d, first, i - first, 0, 1);
             }
             if (i == n) {
                 return;
@@ -343,7 +409,7 @@ static void find_matches(deflater *d, uint32_t base, size_t begin, size_t first,
         uint64_t v = here >> 8;
         size_t dist = 1;
         size_t end;
-        if ((uint32_t)v == (uint32_t)here) { /* a run of one byte is the cheapest to say */
+        if (has_same_key(v, here)) { /* a run of one byte is the cheapest to say */
             end = (size_t)(run_end(in + i + MIN_RUN, in + n) - in);
         } else {
             uint32_t *head = &d->heads[hash_of(v)];
@@ -356,9 +422,7 @@ static void find_matches(deflater *d, uint32_t base, size_t begin, size_t first,
             }
             end = i + KEY_BYTES + equal_bytes(in + i - dist + KEY_BYTES, in + i + KEY_BYTES, in + n);
         }
-        while (i > first && i - begin > dist && in[i - 1] == in[i - 1 - dist]) { /* what was stepped over */
-            i--;
-        }
+        i -= equal_before(in + i - dist, in + i, smaller(i - first, i - begin - dist)); /* what was stepped over */
         add_sequence(d, first, i - first, end - i, dist);
         i = first = end;
         stop = search_end(first, n);

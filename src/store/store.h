@@ -52,6 +52,7 @@ typedef struct store_event {
     uint32_t args_len;
     bool args_taken; /* it is a record of the writer's shapes instead (trace/arg_shapes.h), ARG_RECORD_PAD_BYTES
                         readable bytes behind it */
+    bool args_stay;  /* and it stays where it is until the writer is finished, so that it is not copied */
     uint64_t tag;    /* not 0: on_row is told the event's row */
 } store_event;
 

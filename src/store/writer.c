@@ -54,29 +54,45 @@ void bench_give(store_writer *w, bench *b)
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-text_room room_take(store_writer *w)
+text_room *room_take(store_writer *w, size_t bytes)
 {
-    text_room room = {0};
-    (void)pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0] && !room.bytes; i++) {
-        room = w->rooms[i];
-        w->rooms[i] = (text_room){0};
+    text_room *room = NULL;
+    if (bytes <= ARGS_ROOM) {
+        (void)pthread_mutex_lock(&w->lock);
+        room = w->rooms;
+        w->rooms = room ? room->next : NULL;
+        (void)pthread_mutex_unlock(&w->lock);
     }
-    (void)pthread_mutex_unlock(&w->lock);
+    size_t cap = bytes > ARGS_ROOM ? bytes : ARGS_ROOM;
+    room = room ? room : mem_alloc(sizeof *room + cap);
+    *room = (text_room){.cap = cap};
     return room;
 }
 
-void room_give(store_writer *w, text_room room)
+static void free_rooms(text_room *room)
 {
-    (void)pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0] && room.bytes; i++) {
-        if (!w->rooms[i].bytes) {
-            w->rooms[i] = room;
-            room = (text_room){0};
-        }
+    while (room) {
+        text_room *next = room->next;
+        free(room);
+        room = next;
     }
-    (void)pthread_mutex_unlock(&w->lock);
-    free(room.bytes);
+}
+
+void room_give(store_writer *w, text_room *room)
+{
+    while (room) {
+        text_room *next = room->next;
+        room->next = NULL;
+        if (room->cap == ARGS_ROOM) {
+            (void)pthread_mutex_lock(&w->lock);
+            room->next = w->rooms;
+            w->rooms = room;
+            (void)pthread_mutex_unlock(&w->lock);
+        } else {
+            free(room);
+        }
+        room = next;
+    }
 }
 
 void *spare_take(store_writer *w, spares *s, size_t bytes)
@@ -245,9 +261,7 @@ void store_writer_destroy(store_writer **ww)
     free_benches(w->benches);
     free_spares(&w->spare_blocks);
     out_deinit(w);
-    for (size_t i = 0; i < sizeof w->rooms / sizeof w->rooms[0]; i++) {
-        free(w->rooms[i].bytes);
-    }
+    free_rooms(w->rooms);
     for (size_t i = 0; i < w->n_groups; i++) {
         free(w->groups[i].blocks);
     }

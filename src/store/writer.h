@@ -14,7 +14,7 @@ enum {
     N_COLUMNS = 6, /* of /events, in the order of COL_* */
     ARGS_CHUNK = 65536,
     TABLE_CHUNK = 32768,        /* rows per chunk of the other datasets */
-    ARGS_FIRST_ROOM = 2 << 20,  /* bytes, for those of most blocks */
+    ARGS_ROOM = 1 << 20,        /* bytes, for those of many events */
     ARGS_BLOCK_LIMIT = 64 << 20 /* bytes of argument text after which a block is closed early */
 };
 
@@ -68,10 +68,11 @@ typedef struct bench {
     uint8_t *cells; /* of a tile */
 } bench;
 
-/* Memory for argument texts: megabytes per block, too dear to get anew each time. */
+/* Memory for argument texts that are copied: megabytes per block, too dear to get anew each time. */
 typedef struct text_room {
-    char *bytes;
-    size_t cap;
+    struct text_room *next;
+    size_t n, cap;
+    char bytes[];
 } text_room;
 
 /* Memory of finished jobs of one kind, for the next of them. */
@@ -101,7 +102,7 @@ struct store_writer {
     unsigned n_jobs, n_jobs_of[JOB_KINDS], max_jobs[JOB_KINDS];
     unsigned n_ending; /* groups whose pyramid is still on its way */
     bench *benches;
-    text_room rooms[4]; /* freed by jobs, taken by groups */
+    text_room *rooms; /* freed by jobs, taken by groups */
     spares spare_blocks;
     marey_status failed;
     diag diag; /* messages of jobs */
@@ -134,8 +135,10 @@ marey_status writer_fail(store_writer *w, marey_status status, const char *what)
 marey_status writer_report(store_writer *w, marey_status status, diag *d);
 bench *bench_take(store_writer *w);
 void bench_give(store_writer *w, bench *b);
-text_room room_take(store_writer *w);
-void room_give(store_writer *w, text_room room);
+/** One with room for `bytes`, and nothing in it. */
+text_room *room_take(store_writer *w, size_t bytes);
+/** That and all behind it. */
+void room_give(store_writer *w, text_room *room);
 /** Memory of `bytes`, the same for all jobs of a kind. */
 void *spare_take(store_writer *w, spares *s, size_t bytes);
 void spare_give(store_writer *w, spares *s, void *job);

@@ -12,10 +12,11 @@
 typedef struct pending {
     pyramid_event e; /* its own byte: flags */
     uint32_t name, instance;
-    uint32_t args_at, args_len; /* what is in front of a block's last event is at most ARGS_BLOCK_LIMIT */
+    const char *args; /* record */
     uint64_t tag;
+    uint32_t args_len;
 } pending;
-_Static_assert(sizeof(pending) <= 48, "they go through the cache three times");
+_Static_assert(sizeof(pending) <= 56, "they go through the cache three times");
 
 /* Events of a block on their way into the pyramid. */
 enum { MOST_ENDING = 2, LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
@@ -61,8 +62,8 @@ struct store_group {
     lod_queue queue;
     pending *events;   /* BLOCK_EVENTS */
     uint32_t n, n_fed; /* the first n_fed are with the pyramid already */
-    text_room args;    /* records */
-    size_t n_args;
+    text_room *args;   /* records that were copied */
+    size_t n_args;     /* bytes of all records */
     arg_taker *taker;    /* NULL until a text comes that is not taken apart */
     group_track *tracks; /* by track row */
     size_t n_tracks, cap_tracks;
@@ -92,8 +93,8 @@ typedef struct block_job {
     uint8_t klass[BLOCK_EVENTS];
     uint8_t flags[BLOCK_EVENTS];
     uint32_t instance[BLOCK_EVENTS];
-    text_room args;    /* bytes NULL: none */
-    uint32_t *args_at; /* in block order */
+    text_room *args;
+    const char **args_at; /* in block order; NULL: there are none */
     uint32_t *args_len;
 } block_job;
 
@@ -104,7 +105,7 @@ static marey_status write_args(block_job *j, bench *b)
         b->args = args_encoder_create(&w->shapes);
     }
     args_encoder_begin(b->args);
-    args_encoder_add(b->args, j->args.bytes, j->args_at, j->args_len, j->n);
+    args_encoder_add(b->args, j->args_at, j->args_len, j->n);
     strbuf_clear(&b->stream);
     args_encoder_end(b->args, &b->stream);
     size_t n_bytes = b->stream.n;
@@ -134,7 +135,7 @@ static void block_job_done(block_job *j)
     store_writer *w = j->w;
     if (atomic_fetch_sub(&j->n_left, 1) == 1) {
         room_give(w, j->args);
-        free(j->args_at);
+        free((void *)j->args_at);
         free(j->args_len);
         spare_give(w, &w->spare_blocks, j);
     }
@@ -229,7 +230,7 @@ static void group_free(store_group *g)
     free(g->queue.spare);
     (void)pthread_mutex_destroy(&g->queue.lock);
     (void)pthread_cond_destroy(&g->queue.changed);
-    free(g->args.bytes);
+    room_give(g->w, g->args);
     arg_taker_destroy(&g->taker);
     free(g->tracks);
     free(g->carries);
@@ -439,7 +440,7 @@ static void fill_columns(store_group *g, block_job *j)
     const uint64_t first_row = (uint64_t)j->block * BLOCK_EVENTS;
     const bool tells = g->w->options.on_row != NULL;
     group_track *tracks = g->tracks;
-    uint32_t *args_at = j->args_at;
+    const char **args_at = j->args_at;
     uint32_t *args_len = j->args_len;
     for (uint32_t i = 0, n = g->n; i < n; i++) {
         const pending *p = &events[i];
@@ -453,7 +454,7 @@ static void fill_columns(store_group *g, block_job *j)
         j->flags[at] = p->e.own;
         j->instance[at] = p->instance;
         if (args_at) {
-            args_at[at] = p->args_at;
+            args_at[at] = p->args;
             args_len[at] = p->args_len;
         }
         if (p->e.dur_ns >= UINT32_MAX) {
@@ -484,16 +485,15 @@ static block_job *make_job(store_group *g, uint32_t block)
     j->w = g->w;
     j->block = block;
     j->n = g->n;
-    j->args = (text_room){0};
+    j->args = g->args;
     j->args_at = NULL;
     j->args_len = NULL;
     if (g->n_args > 0) {
-        j->args = g->args;
-        j->args_at = mem_alloc(g->n * sizeof *j->args_at);
+        j->args_at = (const char **)mem_alloc(g->n * sizeof *j->args_at);
         j->args_len = mem_alloc(g->n * sizeof *j->args_len);
-        g->args = (text_room){0};
-        g->n_args = 0;
     }
+    g->args = NULL;
+    g->n_args = 0;
     return j;
 }
 
@@ -518,7 +518,7 @@ RARE static marey_status flush(store_group *g, int64_t next_ns)
     g->t0_ns = next_t0;
     marey_status status = feed_pyramid(g, true);
     g->n = 0;
-    bool has_args = j->args.bytes != NULL;
+    bool has_args = j->args_at != NULL;
     atomic_init(&j->n_left, has_args ? 2 : 1);
     writer_run(g->w, JOB_BLOCK, run_columns, j);
     if (has_args) {
@@ -562,44 +562,56 @@ static group_track *track_at(store_group *g, uint32_t row)
     return &g->tracks[row];
 }
 
-RARE static void make_args_room(store_group *g, size_t want)
-{
-    if (!g->args.bytes) {
-        g->args = room_take(g->w);
-    }
-    VEC_RESERVE(g->args.bytes, g->args.cap, want > ARGS_FIRST_ROOM ? want : ARGS_FIRST_ROOM);
-}
-
 /* Room for a record of up to n bytes. */
-static inline char *args_room(store_group *g, size_t n)
+static char *args_room(store_group *g, size_t n)
 {
-    if (g->n_args + n + ARG_RECORD_PAD_BYTES > g->args.cap) {
-        make_args_room(g, g->n_args + n + ARG_RECORD_PAD_BYTES);
+    n += ARG_RECORD_PAD_BYTES;
+    if (!g->args || g->args->cap - g->args->n < n) {
+        text_room *room = room_take(g->w, n);
+        room->next = g->args;
+        g->args = room;
     }
-    return g->args.bytes + g->n_args;
+    return g->args->bytes + g->args->n;
 }
 
-RARE static size_t put_text(store_group *g, const store_event *e)
+RARE static void put_text(store_group *g, pending *p, const store_event *e)
 {
     g->taker = g->taker ? g->taker : arg_taker_create(&g->w->shapes);
+    char *to;
     if (arg_taker_take(g->taker, e->name, e->args, e->args_len)) {
-        return arg_taker_record(g->taker, args_room(g, arg_taker_record_most(g->taker)));
+        to = args_room(g, arg_taker_record_most(g->taker));
+        p->args_len = (uint32_t)arg_taker_record(g->taker, to);
+    } else {
+        to = args_room(g, sizeof(uint32_t) + e->args_len);
+        p->args_len = (uint32_t)sizeof(uint32_t) + e->args_len;
+        arg_record_text(to, e->args, e->args_len);
     }
-    arg_record_text(args_room(g, sizeof(uint32_t) + e->args_len), e->args, e->args_len);
-    return sizeof(uint32_t) + e->args_len;
+    g->args->n += p->args_len;
+    p->args = to;
 }
 
-/* @return how many bytes they are */
-static inline size_t put_args(store_group *g, const store_event *e)
+static void copy_record(store_group *g, pending *p, const store_event *e)
 {
-    if (!e->args || e->args_len == 0) {
-        return 0;
+    char *to = args_room(g, e->args_len);
+    arg_record_copy(to, e->args, e->args_len);
+    g->args->n += e->args_len;
+    p->args = to;
+    p->args_len = e->args_len;
+}
+
+static inline void put_args(store_group *g, pending *p, const store_event *e)
+{
+    p->args = e->args;
+    p->args_len = e->args ? e->args_len : 0;
+    if (p->args_len == 0) {
+        return;
     }
     if (!e->args_taken) {
-        return put_text(g, e);
+        put_text(g, p, e);
+    } else if (!e->args_stay) {
+        copy_record(g, p, e);
     }
-    arg_record_copy(args_room(g, e->args_len), e->args, e->args_len);
-    return e->args_len;
+    g->n_args += p->args_len;
 }
 
 /* An event like those before: on a track that is known, in order, within all bounds. */
@@ -647,9 +659,7 @@ static inline void put_one(store_group *g, const store_event *e)
     p->instance = e->instance;
     p->tag = e->tag;
     p->e.own = e->flags;
-    p->args_at = (uint32_t)g->n_args;
-    p->args_len = (uint32_t)put_args(g, e);
-    g->n_args += p->args_len;
+    put_args(g, p, e);
     t->n++;
     t->pending_end_ns = e->start_ns + e->dur_ns;
     g->last_start_ns = e->start_ns;

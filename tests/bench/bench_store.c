@@ -371,7 +371,7 @@ static void bench_args(void)
                 continue;
             }
             uint32_t n = (uint32_t)arg_taker_record(taker, record);
-            args_encoder_add(e, record, &(uint32_t){0}, &n, 1);
+            args_encoder_add(e, &(const char *){record}, &n, 1);
         }
         strbuf_clear(&out);
         args_encoder_end(e, &out);

@@ -73,7 +73,7 @@ static void encode(arg_shapes *d, const texts *t, strbuf *stream)
             }
             assert_int_equal(back.n, t->len[i]);
             assert_memory_equal(strbuf_str(&back), t->text[i], back.n);
-            args_encoder_add(e, record, &(uint32_t){0}, &(uint32_t){(uint32_t)n}, 1);
+            args_encoder_add(e, &(const char *){record}, &(uint32_t){(uint32_t)n}, 1);
             free(record);
         }
         args_encoder_end(e, stream);
