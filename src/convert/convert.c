@@ -110,6 +110,9 @@ static void read_job(void *ctx, size_t i, unsigned worker)
         return;
     }
     s->status = source_load(s);
+    if (s->status == MAREY_OK && s->c->n_sources == 1) {
+        store_writer_put_shapes(s->c->writer); /* the workers have nothing else to do meanwhile */
+    }
     if (s->status == MAREY_OK) {
         s->status = annotate_source(s);
     }
@@ -190,6 +193,9 @@ static marey_status convert_all(conversion *c, convert_summary *summary)
     }
     read_all(c);
     status = judge(c, summary);
+    if (status == MAREY_OK) {
+        store_writer_put_shapes(c->writer);
+    }
     if (status == MAREY_OK && is_cancelled(c->options->cancel)) {
         status = MAREY_CANCELLED;
     }

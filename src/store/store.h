@@ -73,6 +73,9 @@ typedef struct store_options {
 marey_status store_writer_create(store_writer **out, const char *path, const store_options *options, diag *d);
 /** The file's dictionary of arguments: who takes texts apart before gives records. Lives as long as the writer. */
 arg_shapes *store_writer_shapes(store_writer *w);
+/** What is in the dictionary now begins to go to the file beside the caller, where there are workers. Nobody adds to it
+ * until the first group begins. */
+void store_writer_put_shapes(store_writer *w);
 /** Discards everything that is not finished. */
 void store_writer_destroy(store_writer **w);
 

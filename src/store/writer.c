@@ -213,6 +213,7 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     w->max_jobs[JOB_BLOCK] = 2 * (thread_cores() + 1);
     w->max_jobs[JOB_TILE] = MOST_TILES_WAITING;
     w->max_jobs[JOB_PYRAMID] = UINT_MAX;
+    w->max_jobs[JOB_SHAPES] = UINT_MAX;
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_mutex_init(&w->directory, NULL);
     (void)pthread_mutex_init(&w->tables, NULL);
@@ -505,25 +506,43 @@ static marey_status put_blocks(store_writer *w)
     return status == MAREY_OK ? PUT_COLUMNS(w, longs, w->n_longs) : status;
 }
 
-/* Texts one after the other, and where each begins. */
-static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start, const intern *t, size_t with_zero)
+/* n texts one after the other from `first` on, and where each begins; behind those that were put before. */
+static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start, const intern *t, size_t first,
+                              size_t n, size_t with_zero)
 {
-    uint64_t *starts = mem_alloc((t->n + 1) * sizeof *starts);
-    starts[0] = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        starts[i + 1] = starts[i] + t->len[i] + with_zero;
+    uint64_t at = w->out[bytes].n;
+    uint64_t *ends = mem_alloc((n + 1) * sizeof *ends);
+    ends[0] = at;
+    for (size_t i = 0; i < n; i++) {
+        ends[i + 1] = ends[i] + t->len[first + i] + with_zero;
     }
-    char *all = mem_alloc(starts[t->n] + 1);
-    for (size_t i = 0; i < t->n; i++) {
-        memcpy(all + starts[i], t->text[i], t->len[i] + with_zero);
+    char *all = mem_alloc(ends[n] - at + 1);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(all + (ends[i] - at), t->text[first + i], t->len[first + i] + with_zero);
     }
-    marey_status status = out_append(w, bytes, all, starts[t->n]);
+    size_t behind = w->out[start].n > 0; /* where the first begins was said as the end of the one before */
+    marey_status status = out_append(w, bytes, all, ends[n] - at);
     if (status == MAREY_OK) {
-        status = out_append(w, start, starts, t->n + 1);
+        status = out_append(w, start, ends + behind, n + 1 - behind);
     }
-    free(starts);
+    free(ends);
     free(all);
     return status;
+}
+
+static void run_shapes(void *ctx)
+{
+    store_writer *w = ctx;
+    (void)put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, 0, w->n_shapes, 0);
+    writer_job_done(w, JOB_SHAPES);
+}
+
+void store_writer_put_shapes(store_writer *w)
+{
+    if (w->options.workers && w->n_shapes == 0 && w->shapes.texts.n > 0) {
+        w->n_shapes = w->shapes.texts.n;
+        writer_run(w, JOB_SHAPES, run_shapes, w);
+    }
 }
 
 marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
@@ -535,11 +554,12 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     marey_status status = MAREY_OK;
     MAREY_TRY(writer_put_links(w)); /* what does not hang on the jobs goes first */
     MAREY_TRY(writer_put_model(w, m));
-    MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 1));
-    MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, 0));
+    MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 0, w->strings.n, 1));
     wait_for_jobs(w);
     hdf_write_out(&w->file);
     MAREY_TRY(w->failed);
+    MAREY_TRY(put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, w->n_shapes,
+                        w->shapes.texts.n - w->n_shapes, 0));
     MAREY_TRY(put_blocks(w));
     MAREY_TRY(put_groups(w));
     MAREY_TRY(put_tiles(w));

@@ -83,7 +83,7 @@ typedef struct spares {
 } spares;
 
 /* Kinds of jobs. As many of one as may be waiting or running at a time; a further one runs where it comes up. */
-typedef enum job_kind { JOB_BLOCK, JOB_TILE, JOB_PYRAMID, JOB_KINDS } job_kind;
+typedef enum job_kind { JOB_BLOCK, JOB_TILE, JOB_PYRAMID, JOB_SHAPES, JOB_KINDS } job_kind;
 
 struct store_writer {
     char *path;
@@ -91,6 +91,7 @@ struct store_writer {
     store_options options;
     hdf_file file;     /* fd -1: none */
     arg_shapes shapes; /* the dictionary of arguments */
+    size_t n_shapes;   /* of them, that were put or are on their way */
 
     pthread_mutex_t tables; /* guards these two */
     out_dataset out[SCHEMA_COUNT];
