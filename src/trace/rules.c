@@ -26,13 +26,12 @@ typedef struct pattern {
     uint8_t mark;
 } pattern;
 
-/* What is looked at first: the one pair of `need` that the fewest patterns need. */
-typedef struct first_look {
-    uint32_t next; /* the next pattern of another scope, or of another thing that is asked */
-    uint16_t pair; /* PAIRS: the pattern needs none */
+/* Patterns that follow each other, of one scope, and which all say the same kind of thing. */
+typedef struct pattern_run {
+    uint32_t first, end;
     uint8_t scope;
     bool says_mark;
-} first_look;
+} pattern_run;
 
 /* One pattern on the source category, and the scopes that contain it. */
 typedef struct scope_part {
@@ -51,7 +50,10 @@ struct trace_rules {
     size_t n_scopes;
     scope_part *parts;
     size_t n_parts, cap_parts;
-    first_look *looks; /* of all patterns */
+    /* By pattern, what is looked at first: the one pair of `need` that the fewest patterns need; PAIRS: it needs none. */
+    uint16_t *looks;
+    pattern_run *runs; /* of all patterns */
+    size_t n_runs, cap_runs;
     uint32_t fallback;
 };
 
@@ -206,6 +208,33 @@ trace_meaning trace_rules_classify(const trace_rules *r, const char *text, const
     return trace_rules_classify_in(r, text, trace_rules_scopes(r, source));
 }
 
+/* The next pattern from i on whose first pair the name has. @return `end` where there is none */
+static inline size_t next_look(const uint16_t *looks, size_t i, size_t end, const uint8_t has[PAIRS + 1])
+{
+    for (; end - i >= 4; i += 4) {
+        if (has[looks[i]] | has[looks[i + 1]] | has[looks[i + 2]] | has[looks[i + 3]]) {
+            break;
+        }
+    }
+    while (i < end && !has[looks[i]]) {
+        i++;
+    }
+    return i;
+}
+
+/* The first pattern of the run that the name matches; NULL: none does. */
+static const pattern *match_run(const trace_rules *r, const pattern_run *run, const char *name, size_t n,
+                                const uint8_t has[PAIRS + 1])
+{
+    for (size_t i = run->first; (i = next_look(r->looks, i, run->end, has)) < run->end; i++) {
+        const pattern *p = &r->patterns[i];
+        if (has_pairs(&p->need, has) && glob(p->text, p->text + strlen(p->text), name, name + n)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
 trace_meaning trace_rules_classify_in(const trace_rules *r, const char *text, trace_scopes scopes)
 {
     char name[NAME_BYTES];
@@ -214,21 +243,12 @@ trace_meaning trace_rules_classify_in(const trace_rules *r, const char *text, tr
     pairs_of_name(name, n, has);
     has[PAIRS] = 1;
     trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
-    for (size_t i = 0; i < r->n_patterns;) {
-        const first_look *look = &r->looks[i];
-        bool open = look->says_mark ? m.mark == MARK_NONE : m.category == NO_ID;
-        if (!open || !(scopes >> look->scope & 1U)) {
-            i = look->next;
-            continue;
-        }
-        const pattern *p = &r->patterns[i++];
-        if (!has[look->pair] || !has_pairs(&p->need, has) ||
-            !glob(p->text, p->text + strlen(p->text), name, name + n)) {
-            continue;
-        }
-        if (p->category == NO_ID) {
+    for (const pattern_run *run = r->runs; run < r->runs + r->n_runs; run++) {
+        bool open = run->says_mark ? m.mark == MARK_NONE : m.category == NO_ID;
+        const pattern *p = open && scopes >> run->scope & 1U ? match_run(r, run, name, n, has) : NULL;
+        if (p && run->says_mark) {
             m.mark = (trace_mark)p->mark;
-        } else {
+        } else if (p) {
             m.category = p->category;
         }
     }
@@ -499,15 +519,17 @@ static void choose_first_looks(trace_rules *r)
         count_pairs(&r->patterns[i].need, wanted);
     }
     r->looks = mem_calloc(r->n_patterns, sizeof *r->looks);
-    for (size_t i = r->n_patterns; i-- > 0;) {
+    for (size_t i = 0; i < r->n_patterns; i++) {
         const pattern *p = &r->patterns[i];
-        const first_look *after = i + 1 < r->n_patterns ? &r->looks[i + 1] : NULL;
         bool says_mark = p->category == NO_ID;
-        bool goes_on = after && after->scope == p->scope && after->says_mark == says_mark;
-        r->looks[i] = (first_look){.next = goes_on ? after->next : (uint32_t)i + 1,
-                                   .pair = (uint16_t)rarest_pair(&p->need, wanted),
-                                   .scope = p->scope,
-                                   .says_mark = says_mark};
+        pattern_run *last = r->n_runs > 0 ? &r->runs[r->n_runs - 1] : NULL;
+        if (last && last->scope == p->scope && last->says_mark == says_mark) {
+            last->end++;
+        } else {
+            pattern_run run = {(uint32_t)i, (uint32_t)i + 1, p->scope, says_mark};
+            VEC_PUSH(r->runs, r->n_runs, r->cap_runs, run);
+        }
+        r->looks[i] = (uint16_t)rarest_pair(&p->need, wanted);
     }
 }
 
@@ -572,6 +594,7 @@ void trace_rules_destroy(trace_rules **r)
     free((*r)->patterns);
     free((*r)->parts);
     free((*r)->looks);
+    free((*r)->runs);
     free((*r)->categories);
     arena_deinit(&(*r)->mem);
     free(*r);
