@@ -117,7 +117,9 @@ static void put_repetition(const deflater *d, bit_writer *w, const sequence *s)
     put_match(d, w, length, s);
 }
 
-/* Of up to three literals the k-th: where there is none, a byte that is there. */
+enum { AT_ONCE = 4 }; /* literals that put_bits() takes */
+
+/* Of n literals the k-th: where there is none, the byte at p, which is there also where there are no literals. */
 static inline uint8_t literal_of(const uint8_t *p, size_t n, size_t k)
 {
     return p[k & (0 - (size_t)(n > k))];
@@ -128,33 +130,27 @@ static inline code code_of(const code *codes, const uint8_t *p, size_t n, size_t
     return codes[literal_of(p, n, k)] & (0 - (code)(n > k));
 }
 
-/* How many of them there are is as good as random: they are put at once, in which those that are not there are none. */
+/* At most AT_ONCE: how many there are is as good as random, so that what is not there is put as nothing, not jumped
+ * over. */
 static inline void put_few(bit_writer *w, const code *codes, const uint8_t *p, size_t n)
 {
     code a = code_of(codes, p, n, 0);
     code b = code_of(codes, p, n, 1);
     code c = code_of(codes, p, n, 2);
+    code e = code_of(codes, p, n, 3);
     unsigned n_a = code_bits(a);
     unsigned n_b = n_a + code_bits(b);
-    put_bits(w, (a >> CODE_SHIFT) | (uint64_t)(b >> CODE_SHIFT) << n_a | (uint64_t)(c >> CODE_SHIFT) << n_b,
-             n_b + code_bits(c));
+    unsigned n_c = n_b + code_bits(c);
+    put_bits(w,
+             (a >> CODE_SHIFT) | (uint64_t)(b >> CODE_SHIFT) << n_a | (uint64_t)(c >> CODE_SHIFT) << n_b |
+                 (uint64_t)(e >> CODE_SHIFT) << n_c,
+             n_c + code_bits(e));
 }
 
 static inline void put_literals(bit_writer *w, const code *codes, const uint8_t *p, size_t n)
 {
-    enum { AT_ONCE = 4 }; /* as many as put_bits() takes */
-    for (; n >= AT_ONCE; n -= AT_ONCE, p += AT_ONCE) {
-        code a = codes[p[0]];
-        code b = codes[p[1]];
-        code c = codes[p[2]];
-        code e = codes[p[3]];
-        unsigned n_a = code_bits(a);
-        unsigned n_b = n_a + code_bits(b);
-        unsigned n_c = n_b + code_bits(c);
-        put_bits(w,
-                 (a >> CODE_SHIFT) | (uint64_t)(b >> CODE_SHIFT) << n_a | (uint64_t)(c >> CODE_SHIFT) << n_b |
-                     (uint64_t)(e >> CODE_SHIFT) << n_c,
-                 n_c + code_bits(e));
+    for (; n > AT_ONCE; n -= AT_ONCE, p += AT_ONCE) {
+        put_few(w, codes, p, AT_ONCE);
     }
     put_few(w, codes, p, n);
 }
@@ -177,7 +173,7 @@ static void put_sequences(deflater *d)
 
 static inline void count_literals(uint32_t *freq, uint32_t *twin, const uint8_t *p, size_t n)
 {
-    for (; n >= 4; n -= 4, p += 4) {
+    for (; n > AT_ONCE; n -= AT_ONCE, p += AT_ONCE) {
         freq[p[0]]++;
         twin[p[1]]++;
         freq[p[2]]++;
@@ -186,6 +182,7 @@ static inline void count_literals(uint32_t *freq, uint32_t *twin, const uint8_t 
     freq[*p] += n > 0;
     twin[literal_of(p, n, 1)] += n > 1;
     freq[literal_of(p, n, 2)] += n > 2;
+    twin[literal_of(p, n, 3)] += n > 3;
 }
 
 static void count_symbols(deflater *d)

@@ -60,10 +60,10 @@ struct store_group {
     store_group_params params;
     pyramid *lod;
     lod_queue queue;
-    pending *events;   /* BLOCK_EVENTS */
-    uint32_t n, n_fed; /* the first n_fed are with the pyramid already */
-    text_room *args;   /* records that were copied */
-    size_t n_args;     /* bytes of all records */
+    pending *events;     /* BLOCK_EVENTS */
+    uint32_t n, n_fed;   /* the first n_fed are with the pyramid already */
+    text_room *args;     /* records that were copied */
+    size_t n_args;       /* bytes of all records */
     arg_taker *taker;    /* NULL until a text comes that is not taken apart */
     group_track *tracks; /* by track row */
     size_t n_tracks, cap_tracks;
