@@ -1,13 +1,18 @@
 #include "store/hdf_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/status.h"
 
-enum { SUPERBLOCK_BYTES = 48, WRITE_OUT_BITS = 20 /* a megabyte at a time */ };
+enum {
+    SUPERBLOCK_BYTES = 48,
+    WRITE_OUT_BITS = 20 /* a megabyte at a time */,
+    HEAD_BYTES = HDF_HEAD_BLOCK * HDF_HEAD_BLOCKS
+};
 
 /* ------------------------------------------------------------------ the file */
 
@@ -22,6 +27,42 @@ void hdf_begin(hdf_file *f, int fd)
     atomic_init(&f->error, 0);
     atomic_init(&f->end, SUPERBLOCK_BYTES);
     f->fd = fd;
+    f->head = mem_alloc(HEAD_BYTES);
+    for (size_t i = 0; i < HDF_HEAD_BLOCKS; i++) {
+        atomic_init(&f->filled[i], 0);
+    }
+}
+
+void hdf_end(hdf_file *f)
+{
+    free(f->head);
+    f->head = NULL;
+}
+
+static bool write_at(hdf_file *f, const char *bytes, size_t n, uint64_t addr)
+{
+    if (!file_pwrite(f->fd, bytes, n, addr)) {
+        fail(f);
+        return false;
+    }
+    return true;
+}
+
+/* Who puts the last byte of a block writes it. */
+static bool put_in_head(hdf_file *f, const char *bytes, size_t n, size_t addr)
+{
+    memcpy(f->head + addr, bytes, n);
+    for (size_t part; n > 0; addr += part, n -= part) {
+        size_t block = addr / HDF_HEAD_BLOCK;
+        size_t left = HDF_HEAD_BLOCK - addr % HDF_HEAD_BLOCK;
+        part = n < left ? n : left;
+        bool is_full = atomic_fetch_add(&f->filled[block], (uint32_t)part) + part == HDF_HEAD_BLOCK;
+        size_t first = block * HDF_HEAD_BLOCK;
+        if (is_full && !write_at(f, f->head + first, HDF_HEAD_BLOCK, first)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool put_at(hdf_file *f, const void *bytes, size_t n, uint64_t addr)
@@ -29,11 +70,20 @@ static bool put_at(hdf_file *f, const void *bytes, size_t n, uint64_t addr)
     if (atomic_load(&f->error) != 0) {
         return false;
     }
-    if (!file_pwrite(f->fd, bytes, n, addr)) {
-        fail(f);
+    const char *from = bytes;
+    size_t in_head = addr >= HEAD_BYTES ? 0 : n < HEAD_BYTES - addr ? n : (size_t)(HEAD_BYTES - addr);
+    if (in_head > 0 && !put_in_head(f, from, in_head, (size_t)addr)) {
         return false;
     }
-    return true;
+    return in_head == n || write_at(f, from + in_head, n - in_head, addr + in_head);
+}
+
+/* What is left of the head when all has been put: the last block, where the file ends in it. */
+static bool write_rest(hdf_file *f)
+{
+    uint64_t end = atomic_load(&f->end);
+    size_t n = end < HEAD_BYTES ? (size_t)(end % HDF_HEAD_BLOCK) : 0;
+    return n == 0 || write_at(f, f->head + (end - n), n, end - n);
 }
 
 uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n)
@@ -509,7 +559,7 @@ bool hdf_finish(hdf_file *f, hdf_metadata *m, uint64_t root)
     put_number(&b, root, 8);
     put_checksum(&b, 0);
     MAREY_ASSERT(b.n == SUPERBLOCK_BYTES);
-    bool ok = put_at(f, m->bytes.s, m->bytes.n, addr) && put_at(f, b.s, b.n, 0);
+    bool ok = put_at(f, m->bytes.s, m->bytes.n, addr) && put_at(f, b.s, b.n, 0) && write_rest(f);
     strbuf_deinit(&b);
     return ok;
 }

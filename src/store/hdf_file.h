@@ -19,16 +19,23 @@
 #include "store/schema.h"
 
 #define HDF_NOWHERE UINT64_MAX
+enum { HDF_HEAD_BLOCK = 1 << 16, HDF_HEAD_BLOCKS = 16 };
 
 /* Thread: any. */
 typedef struct hdf_file {
-    int fd;               /* the caller's */
-    _Atomic uint64_t end; /* bytes that are taken */
-    _Atomic int error;    /* errno of the first failed call; nothing is written after it */
+    int fd; /* the caller's */
+    /* Its first megabyte, which most files don't exceed: written by blocks as soon as all of a block is there, so that
+     * writes are few and of whole pages. */
+    char *head;
+    _Atomic uint32_t filled[HDF_HEAD_BLOCKS]; /* bytes of each block */
+    _Atomic uint64_t end;                     /* bytes that are taken */
+    _Atomic int error;                        /* errno of the first failed call; nothing is written after it */
 } hdf_file;
 
 /** Into an empty file that is open for writing. */
 void hdf_begin(hdf_file *f, int fd);
+/** Free what it holds. The file is no HDF5 file then if it was not before. */
+void hdf_end(hdf_file *f);
 /** Write bytes behind all others. @return their address; HDF_NOWHERE with `error` set */
 uint64_t hdf_put(hdf_file *f, const void *bytes, size_t n);
 /** What was put so far begins to go to the disk: the end is near, and then it has to be there. */

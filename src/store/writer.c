@@ -259,6 +259,7 @@ void store_writer_destroy(store_writer **ww)
     }
     wait_for_jobs(w);
     file_aside_discard(&w->aside);
+    hdf_end(&w->file);
     free_benches(w->benches);
     free_spares(&w->spare_blocks);
     out_deinit(w);

@@ -129,6 +129,7 @@ static void write_file(unsigned in_header, const char *text)
     const hdf_link inner = {"inner", 5, hdf_add_group(&m, links, N_CASES, NULL, 0)};
     const hdf_link outer = {"outer", 5, hdf_add_group(&m, &inner, 1, of_dataset, 2)};
     assert_true(hdf_finish(&f, &m, hdf_add_group(&m, &outer, 1, of_root, 2)));
+    hdf_end(&f);
     assert_int_equal(f.error, 0);
     (void)close(f.fd);
     strbuf_deinit(&m.bytes);
@@ -212,27 +213,53 @@ static void test_long_text(void **state)
     check_file(text);
 }
 
+static void limit_files(rlim_t bytes, struct rlimit *old)
+{
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, old), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small = {bytes, old->rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+}
+
+static void check_that_it_failed(hdf_file *f)
+{
+    hdf_metadata m = {.base = f->end};
+    assert_false(hdf_finish(f, &m, hdf_add_group(&m, NULL, 0, NULL, 0)));
+    assert_int_not_equal(f->error, 0);
+    strbuf_deinit(&m.bytes);
+    hdf_end(f);
+    (void)close(f->fd);
+    (void)unlink(file_path());
+}
+
 static void test_full_disk(void **state)
 {
     (void)state;
     struct rlimit old;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    (void)signal(SIGXFSZ, SIG_IGN);
-    const struct rlimit small = {1000, old.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    static const char bytes[600] = {0};
+    static const char bytes[1 << 20] = {0};
+    limit_files(sizeof bytes + 1000, &old);
     hdf_file f;
     hdf_begin(&f, new_file());
     assert_int_not_equal(hdf_put(&f, bytes, sizeof bytes), HDF_NOWHERE);
-    assert_int_equal(hdf_put(&f, bytes, sizeof bytes), HDF_NOWHERE);
+    assert_int_not_equal(hdf_put(&f, bytes, 600), HDF_NOWHERE);
+    assert_int_equal(hdf_put(&f, bytes, 600), HDF_NOWHERE);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_not_equal(f.error, 0);
-    assert_int_equal(hdf_put(&f, bytes, sizeof bytes), HDF_NOWHERE);
-    hdf_metadata m = {.base = f.end};
-    assert_false(hdf_finish(&f, &m, hdf_add_group(&m, NULL, 0, NULL, 0)));
-    strbuf_deinit(&m.bytes);
-    (void)close(f.fd);
-    (void)unlink(file_path());
+    assert_int_equal(hdf_put(&f, bytes, 600), HDF_NOWHERE);
+    check_that_it_failed(&f);
+}
+
+static void test_full_disk_at_the_end(void **state)
+{
+    (void)state;
+    struct rlimit old;
+    static const char bytes[2000] = {0};
+    limit_files(1000, &old);
+    hdf_file f;
+    hdf_begin(&f, new_file());
+    assert_int_not_equal(hdf_put(&f, bytes, sizeof bytes), HDF_NOWHERE);
+    check_that_it_failed(&f);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 }
 
 int main(void)
@@ -242,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_long_text),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_full_disk_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
