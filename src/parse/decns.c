@@ -215,8 +215,39 @@ static inline uint64_t join_digits(const char *s, size_t n, uint64_t *odd)
     return digits_join(v);
 }
 
+#ifdef __x86_64__
+/* Up to 16 digits, and either none or up to three behind a point. @return false: it is none of those, or too much */
+DIGITS_AVX2 static inline bool short_us_avx2(const char *s, size_t n, int64_t *ns)
+{
+    __m128i v = digits_load_avx2(s);
+    size_t digits = digits_count_avx2(v);
+    digits = digits < n ? digits : n;
+    uint32_t thousandths = 0;
+    uint32_t odd = 0;
+    if (digits < n) {
+        size_t more = n - digits - 1;
+        if (s[digits] != '.' || n < 4 || more - 1 >= 3) {
+            return false;
+        }
+        uint32_t f;
+        memcpy(&f, s + n - 4, 4);
+        f = (f ^ 0x30303030U) >> (32 - 8 * more);
+        odd = ((f + 0x767676U) | f) & 0x808080U;
+        thousandths = ((f * 10 + (f >> 8)) & 0xFFU) * 10 + (f >> 16);
+    }
+    uint64_t value = digits_join_avx2(v, (unsigned)digits) * 1000 + thousandths;
+    *ns = (int64_t)value;
+    return digits > 0 && odd == 0 && value <= (uint64_t)INT64_MAX;
+}
+
+DIGITS_AVX2 static decns_result padded_us_avx2(const char *s, size_t n, int64_t *ns)
+{
+    return short_us_avx2(s, n, ns) ? DECNS_OK : decns_parse_us(s, n, ns);
+}
+#endif
+
 /* Up to 16 digits, and either none or three behind a point. */
-decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
+decns_result decns_parse_us_padded_any(const char *s, size_t n, int64_t *ns)
 {
     uint64_t odd = 0;
     uint64_t value = 0;
@@ -247,6 +278,16 @@ decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
     }
     *ns = (int64_t)value;
     return DECNS_OK;
+}
+
+decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+        return padded_us_avx2(s, n, ns);
+    }
+#endif
+    return decns_parse_us_padded_any(s, n, ns);
 }
 
 static bool parse_hex(const char *s, size_t n, uint64_t *value)

@@ -25,6 +25,9 @@ decns_result decns_parse_us(const char *s, size_t n, int64_t *ns);
 /** The same where DECNS_PAD_BYTES from `s` on may be read, whatever n is: what profilers write takes a few steps. */
 decns_result decns_parse_us_padded(const char *s, size_t n, int64_t *ns);
 
+/** As if the processor had no more than all have; for tests. */
+decns_result decns_parse_us_padded_any(const char *s, size_t n, int64_t *ns);
+
 /** An integer in decimal, or hexadecimal after 0x. @return false when it is none or does not fit */
 bool decns_parse_u64(const char *s, size_t n, uint64_t *value);
 /** A signed decimal integer; a fraction of zeros is accepted ("3.0"). */

@@ -26,6 +26,9 @@ static void check(const char *text, decns_result want_result, int64_t want)
             print_error("\"%s\" before '%c' gives %d %lld\n", text, behind[i], (int)result, (long long)ns);
             fail();
         }
+        int64_t plain = 0;
+        assert_int_equal(decns_parse_us_padded_any(padded, n, &plain), result);
+        assert_true(result != DECNS_OK || plain == ns);
     }
 }
 
