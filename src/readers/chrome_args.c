@@ -7,23 +7,6 @@
 
 #include "readers/chrome.h"
 
-/* A number that events of the same name share: the name's ends and length. Up to 8 bytes on either side of it are
- * readable, as its quotes and the key before it are. */
-static uint32_t kind_of(const jevent *e)
-{
-    jspan name = jevent_field(e, JKEY_NAME);
-    uint64_t first = 0;
-    uint64_t last = 0;
-    if (name.n >= 8) {
-        memcpy(&first, name.s, 8);
-        memcpy(&last, name.s + name.n - 8, 8);
-    } else if (name.n > 0) {
-        memcpy(&first, name.s, name.n);
-    }
-    uint64_t mix = (first ^ (last << 23 | last >> 41) ^ name.n) * 0x9E3779B97F4A7C15U;
-    return (uint32_t)(mix >> 40);
-}
-
 static void set_args(const chrome_reader *c, jevent *e, const chrome_shape *shape, const char *text)
 {
     const arg_taker *t = c->b->taker;
@@ -40,8 +23,10 @@ size_t chrome_args_follow(void *ctx, jevent *e, const char *text, size_t n)
 {
     chrome_reader *c = ctx;
     arg_taker *t = c->b->taker;
+    jspan name = jevent_field(e, JKEY_NAME);
     c->args_known = false;
-    size_t len = t ? arg_taker_follow(t, kind_of(e), text, n) : 0;
+    uint64_t mix = trace_builder_expect_name(c->b, name.s, name.n);
+    size_t len = t ? arg_taker_follow(t, (uint32_t)(mix >> 40), text, n) : 0;
     if (len == 0 || t->index >= c->n_shapes) {
         return 0;
     }

@@ -42,6 +42,7 @@ void trace_builder_deinit(trace_builder *b)
     free(b->flows);
     free(b->samples);
     free(b->name_slots);
+    free(b->names_seen);
     free(b->odd);
     free(b->facts.groups_json);
     trace_side_deinit(&b->side);
@@ -132,13 +133,6 @@ uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source)
     return (uint32_t)(*place - 1);
 }
 
-static uint64_t load64(const char *s)
-{
-    uint64_t v = 0;
-    memcpy(&v, s, 8);
-    return v;
-}
-
 static uint64_t fold(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -146,36 +140,17 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-static uint64_t load32(const char *s)
-{
-    uint32_t v = 0;
-    memcpy(&v, s, 4);
-    return v;
-}
-
-/* Of less than 16 bytes: together they hold all. */
-static uint64_t first_bytes(const char *s, size_t n)
-{
-    return n >= 8 ? load64(s) : n >= 4 ? load32(s) : n > 0 ? (unsigned char)s[0] : 0;
-}
-
-static uint64_t last_bytes(const char *s, size_t n)
-{
-    if (n >= 4) {
-        return n >= 8 ? load64(s + n - 8) : load32(s + n - 4);
-    }
-    return n > 1 ? (uint64_t)(unsigned char)s[n / 2] << 8 | (unsigned char)s[n - 1] : 0;
-}
-
 /* Names are short, so that a call costs more than the comparison. */
 static inline bool same_bytes(const char *a, const char *b, size_t n)
 {
     if (n < 16) {
-        return first_bytes(a, n) == first_bytes(b, n) && last_bytes(a, n) == last_bytes(b, n);
+        return trace_name_first(a, n) == trace_name_first(b, n) && trace_name_last(a, n) == trace_name_last(b, n);
     }
-    uint64_t differ = (load64(a + n - 16) ^ load64(b + n - 16)) | (load64(a + n - 8) ^ load64(b + n - 8));
+    uint64_t differ = (trace_name_word(a + n - 16) ^ trace_name_word(b + n - 16)) |
+                      (trace_name_word(a + n - 8) ^ trace_name_word(b + n - 8));
     for (size_t i = 0; i + 16 < n; i += 16) {
-        differ |= (load64(a + i) ^ load64(b + i)) | (load64(a + i + 8) ^ load64(b + i + 8));
+        differ |= (trace_name_word(a + i) ^ trace_name_word(b + i)) |
+                  (trace_name_word(a + i + 8) ^ trace_name_word(b + i + 8));
     }
     return differ == 0;
 }
@@ -186,17 +161,17 @@ static uint64_t name_hash(uint64_t seed, const char *s, size_t n, uint32_t sourc
 {
     uint64_t h = seed ^ (n * 0x9E3779B97F4A7C15U) ^ ((uint64_t)source << 32 | source);
     if (n < 16) {
-        return fold(first_bytes(s, n) ^ 0xA0761D6478BD642FU, last_bytes(s, n) ^ h);
+        return fold(trace_name_first(s, n) ^ 0xA0761D6478BD642FU, trace_name_last(s, n) ^ h);
     }
     uint64_t g = h ^ 0x8EBC6AF09C88C6E3U;
     const char *end = s + n;
     for (; end - s > 32; s += 32) {
-        h = fold(load64(s) ^ 0xA0761D6478BD642FU, load64(s + 8) ^ h);
-        g = fold(load64(s + 16) ^ 0xE7037ED1A0B428DBU, load64(s + 24) ^ g);
+        h = fold(trace_name_word(s) ^ 0xA0761D6478BD642FU, trace_name_word(s + 8) ^ h);
+        g = fold(trace_name_word(s + 16) ^ 0xE7037ED1A0B428DBU, trace_name_word(s + 24) ^ g);
     }
     const char *first = end - s >= 16 ? s : end - 16;
-    h = fold(load64(first) ^ 0xA0761D6478BD642FU, load64(first + 8) ^ h);
-    g = fold(load64(end - 16) ^ 0xE7037ED1A0B428DBU, load64(end - 8) ^ g);
+    h = fold(trace_name_word(first) ^ 0xA0761D6478BD642FU, trace_name_word(first + 8) ^ h);
+    g = fold(trace_name_word(end - 16) ^ 0xE7037ED1A0B428DBU, trace_name_word(end - 8) ^ g);
     return fold(h ^ 0x589965CC75374CC3U, g);
 }
 
@@ -220,7 +195,7 @@ static void grow_names(trace_builder *b)
 }
 
 /* By its hash. */
-static uint32_t find_name(trace_builder *b, const char *s, size_t n, uint32_t source)
+static const trace_name_slot *find_name(trace_builder *b, const char *s, size_t n, uint32_t source)
 {
     if (b->n_name_slots * 2 >= b->cap_name_slots) {
         grow_names(b);
@@ -232,29 +207,43 @@ static uint32_t find_name(trace_builder *b, const char *s, size_t n, uint32_t so
         const trace_name_slot *slot = &b->name_slots[i];
         if (slot->hash == hash && slot->len == n && b->names[slot->id].source == source &&
             same_bytes(slot->text, s, n)) {
-            return slot->id;
+            return slot;
         }
     }
     uint32_t text = trace_builder_string(b, s, n);
     uint32_t id = trace_builder_name(b, text, source);
     b->name_slots[i] = (trace_name_slot){hash, b->strings.text[text], (uint32_t)n, id};
     b->n_name_slots++;
-    return id;
+    return &b->name_slots[i];
 }
 
-/* Names follow each other in few orders, so that the one before tells most of the next. */
+/* Of names of the same n > 16 bytes, whose first and last 8 are known to be the same. */
+static inline bool same_inside(const char *a, const char *b, size_t n)
+{
+    uint64_t differ = 0;
+    for (size_t i = 8; i + 16 < n; i += 16) {
+        differ |= (trace_name_word(a + i) ^ trace_name_word(b + i)) |
+                  (trace_name_word(a + i + 8) ^ trace_name_word(b + i + 8));
+    }
+    differ |= trace_name_word(a + n - 16) ^ trace_name_word(b + n - 16);
+    return differ == 0;
+}
+
+/* Most names came lately: those are told by their ends, and by the rest only where that is so. */
 uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source)
 {
-    if (b->n_names == 0 || b->is_decoded) {
-        return b->last_name = find_name(b, s, n, source);
+    if (!b->names_seen) {
+        b->names_seen = mem_calloc(TRACE_NAMES_SEEN, sizeof *b->names_seen);
     }
-    uint32_t guess = b->names[b->last_name].next;
-    const trace_name_in *name = &b->names[guess];
-    if (name->source != source || b->strings.len[name->text] != n || !same_bytes(b->strings.text[name->text], s, n)) {
-        guess = find_name(b, s, n, source);
-        b->names[b->last_name].next = guess;
+    uint64_t first = trace_name_first(s, n);
+    uint64_t last = trace_name_last(s, n);
+    trace_name_seen *seen = &b->names_seen[trace_name_mix(s, n, first, last) >> 53];
+    uint64_t differ = (seen->first ^ first) | (seen->last ^ last) | (seen->len ^ n) | (seen->source ^ source);
+    if (differ != 0 || !seen->text || (n > 16 && !same_inside(seen->text, s, n))) {
+        const trace_name_slot *slot = find_name(b, s, n, source);
+        *seen = (trace_name_seen){first, last, slot->text, (uint32_t)n, source, slot->id};
     }
-    return b->last_name = guess;
+    return seen->id;
 }
 
 /* ---- rows ---- */
@@ -376,7 +365,6 @@ marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void
 {
     marey_status status = flush(b);
     strbuf out = {0};
-    b->is_decoded |= decode != NULL;
     for (size_t k = 0; decode && k < b->n_odd; k++) {
         uint32_t i = b->odd[k].id;
         b->at = b->odd[k].at;

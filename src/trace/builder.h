@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "base/hash.h"
@@ -104,7 +105,6 @@ typedef struct trace_thread_in {
 typedef struct trace_name_in {
     uint32_t text;   /* string id */
     uint32_t source; /* string id of the input's category; NO_ID */
-    uint32_t next;   /* private: the name that came after it last time */
 } trace_name_in;
 
 /* Facts of the file that matter for the run; strings are string ids, NO_ID where unknown. */
@@ -121,13 +121,19 @@ typedef struct trace_facts {
 
 typedef marey_status (*trace_flush_fn)(void *ctx, trace_chunk *chunk);
 
-/* Private to builder.c: a name by its raw bytes and source; a thread seen lately. */
+/* Private to builder.c: a name by its raw bytes and source; a name and a thread seen lately. */
 typedef struct trace_name_slot {
     uint64_t hash;
     const char *text; /* NULL: empty */
     uint32_t len;
     uint32_t id;
 } trace_name_slot;
+
+typedef struct trace_name_seen {
+    uint64_t first, last; /* bytes of it */
+    const char *text;     /* NULL: empty */
+    uint32_t len, source, id;
+} trace_name_seen;
 
 enum { TRACE_THREAD_CACHE = 64 };
 
@@ -141,6 +147,8 @@ typedef struct trace_odd_string {
     uint32_t id;
     uint64_t at; /* where it came first */
 } trace_odd_string;
+
+enum { TRACE_NAMES_SEEN = 2048 };
 
 typedef struct trace_builder {
     /* set by the owner before use */
@@ -175,9 +183,8 @@ typedef struct trace_builder {
     trace_name_slot *name_slots;
     size_t n_name_slots, cap_name_slots;
     uint64_t name_seed;
-    uint32_t last_name;    /* looked up last */
-    bool is_decoded;       /* the strings are no raw bytes any more */
-    trace_odd_string *odd; /* strings that are to be decoded, ascending */
+    trace_name_seen *names_seen; /* [TRACE_NAMES_SEEN]; NULL: no name came yet */
+    trace_odd_string *odd;       /* strings that are to be decoded, ascending */
     size_t n_odd, cap_odd;
     trace_thread_cache thread_cache[TRACE_THREAD_CACHE];
     arena mem;
@@ -210,5 +217,50 @@ typedef void (*trace_decode_fn)(void *ctx, const char *raw, size_t n, strbuf *ou
 /** Flush the rest, decode the strings, merge names that became equal (ids in flushed chunks stay valid: names and
  * strings keep their ids; equal ones simply hold equal text). */
 marey_status trace_builder_finish(trace_builder *b, trace_decode_fn decode, void *ctx);
+
+/* ------------------------------------------------------------------ names that look alike */
+
+static inline uint64_t trace_name_word(const char *s)
+{
+    uint64_t v;
+    memcpy(&v, s, sizeof v);
+    return v;
+}
+static inline uint64_t trace_name_half(const char *s)
+{
+    uint32_t v;
+    memcpy(&v, s, sizeof v);
+    return v;
+}
+
+/** The first bytes of a name and the last: of less than 16 they hold all. */
+static inline uint64_t trace_name_first(const char *s, size_t n)
+{
+    return n >= 8 ? trace_name_word(s) : n >= 4 ? trace_name_half(s) : n > 0 ? (unsigned char)s[0] : 0;
+}
+static inline uint64_t trace_name_last(const char *s, size_t n)
+{
+    if (n >= 4) {
+        return n >= 8 ? trace_name_word(s + n - 8) : trace_name_half(s + n - 4);
+    }
+    return n > 1 ? (uint64_t)(unsigned char)s[n / 2] << 8 | (unsigned char)s[n - 1] : 0;
+}
+
+/** A number that names of the same ends, middle and length share. */
+static inline uint64_t trace_name_mix(const char *s, size_t n, uint64_t first, uint64_t last)
+{
+    uint64_t middle = n > 16 ? trace_name_word(s + n / 2 - 4) : 0;
+    return (first ^ (last << 23 | last >> 41) ^ (middle << 42 | middle >> 22) ^ n) * 0x9E3779B97F4A7C15U;
+}
+
+/** A name comes soon: what it takes to look it up is fetched. @return its trace_name_mix() */
+static inline uint64_t trace_builder_expect_name(const trace_builder *b, const char *s, size_t n)
+{
+    uint64_t mix = trace_name_mix(s, n, trace_name_first(s, n), trace_name_last(s, n));
+    if (b->names_seen) {
+        __builtin_prefetch(&b->names_seen[mix >> 53]);
+    }
+    return mix;
+}
 
 #endif
