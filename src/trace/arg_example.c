@@ -2,13 +2,15 @@
 
 #include <stdlib.h>
 
-#ifdef __SSE2__
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
 #include "base/mem.h"
 
-enum { FEW_NUMBERS = 4, FEW_CHANGES = 4, MOST_PATIENCE = 64 };
+enum { FEW_NUMBERS = 4, FEW_CHANGES = 4, MOST_PATIENCE = 64, STEP_RATIO = 4 };
 
 unsigned arg_read_more_digits(const char *s, uint64_t *value)
 {
@@ -38,8 +40,12 @@ static bool measure(arg_example *x)
         bool is_fixed = q->mark == ARG_MARK_FIXED;
         unsigned digits = arg_read_digits(p, &values[1]);
         values[0] = digits;
-        uint32_t from = (uint32_t)(p - x->text);
-        *number++ = (arg_number){from, from + digits, value, is_fixed, q->is_rest};
+        number->from = (uint32_t)(p - x->text);
+        number->to = number->from + digits;
+        number->value = value;
+        number->is_fixed = is_fixed;
+        number->is_rest = q->is_rest;
+        number++;
         p += digits;
         if (!x->is_wide && values[1] > UINT32_MAX) {
             return false;
@@ -53,10 +59,39 @@ static bool measure(arg_example *x)
     return true;
 }
 
+static arg_step step_to(uint32_t at, uint32_t to)
+{
+    uint32_t n = to - at;
+    return (arg_step){.at = at, .n = n, .last_bits = n ? UINT32_MAX >> (31 - (n - 1) % 32) : 0};
+}
+
+static void set_steps(arg_example *x)
+{
+    uint32_t at = 0;
+    x->n_steps = 0;
+    for (uint32_t i = 0; i < x->n_numbers; i++) {
+        const arg_number *q = &x->numbers[i];
+        if (!q->is_step) {
+            continue;
+        }
+        arg_step *s = &x->steps[x->n_steps++];
+        *s = step_to(at, q->from);
+        s->digits = q->to - q->from;
+        s->number = i;
+        s->value = q->value;
+        s->is_fixed = q->is_fixed;
+        s->is_rest = q->is_rest;
+        s->limit = q->is_fixed || q->is_rest || x->is_wide ? 0 : (uint64_t)UINT32_MAX + 1;
+        at = q->to;
+    }
+    x->steps[x->n_steps] = step_to(at, x->n);
+}
+
 static void widen(arg_example *x)
 {
     x->is_wide = true;
     (void)measure(x);
+    set_steps(x);
 }
 
 static void set_text(arg_example *x, const char *text, size_t n)
@@ -69,8 +104,10 @@ static void set_text(arg_example *x, const char *text, size_t n)
     memcpy(x->text, text, n);
     memset(x->text + n, 0, ARG_PAD_BYTES);
     x->n = (uint32_t)n;
-    x->n_most = n + x->n_numbers * (size_t)ARG_DIGITS_MAX;
-    if (!measure(x)) {
+    x->n_most = (uint32_t)n + x->n_numbers * ARG_DIGITS_MAX;
+    if (measure(x)) {
+        set_steps(x);
+    } else {
         widen(x);
     }
 }
@@ -80,8 +117,12 @@ arg_example *arg_example_create(const arg_shape *shape, const char *text, size_t
     arg_example *x = mem_calloc(1, sizeof *x);
     x->shape = shape;
     x->n_numbers = shape->n_pieces - 1;
-    x->numbers = mem_alloc(shape->n_pieces * sizeof *x->numbers);
-    x->record = mem_calloc(1, arg_record_bytes(shape->n_values, true) + ARG_RECORD_PAD_BYTES);
+    x->numbers = mem_calloc(shape->n_pieces, sizeof *x->numbers);
+    x->steps = mem_alloc(shape->n_pieces * sizeof *x->steps);
+    for (uint32_t i = 0; i < x->n_numbers; i++) {
+        x->numbers[i].is_step = x->n_numbers <= FEW_NUMBERS; /* these mostly differ all */
+    }
+    x->record = mem_calloc(1, arg_record_bytes(shape->n_values, true) + ARG_RECORD_FIRST);
     set_text(x, text, n);
     return x;
 }
@@ -92,6 +133,7 @@ void arg_example_destroy(arg_example **xx)
     if (x) {
         free(x->text);
         free(x->numbers);
+        free(x->steps);
         free(x->record);
         free(x);
     }
@@ -100,10 +142,19 @@ void arg_example_destroy(arg_example **xx)
 
 size_t arg_example_bytes(const arg_example *x)
 {
-    return sizeof *x + x->cap + x->shape->n_pieces * sizeof *x->numbers + arg_record_bytes(x->shape->n_values, true);
+    return sizeof *x + x->cap + x->shape->n_pieces * (sizeof *x->numbers + sizeof *x->steps) +
+           arg_record_bytes(x->shape->n_values, true);
 }
 
 /* ------------------------------------------------------------------ following it */
+
+/* How far a text has been followed. */
+typedef struct arg_place {
+    size_t at;       /* in the example */
+    ptrdiff_t shift; /* from there to the place in the text */
+    arg_number *q;   /* what is to come */
+    arg_shift *shifts;
+} arg_place;
 
 /* The first byte from `at` on where the two differ, or n or more. Reads up to 15 bytes behind n. */
 static inline size_t same_until(const char *a, const char *b, size_t at, size_t n)
@@ -128,47 +179,68 @@ static inline size_t same_until(const char *a, const char *b, size_t at, size_t 
     return at;
 }
 
-/* As take_number(), for one of fixed width, the rest of a run of digits, or one whose record is wide or must be. */
-static bool take_rare_number(const arg_example *x, arg_taker *t, const arg_number *q, unsigned digits, uint64_t v)
+/* As arg_read_digits(). @return 0: there is none */
+static inline unsigned read_run_any(const char *s, uint64_t *v)
 {
-    uint32_t value = q->value;
-    t->too_wide |= !x->is_wide && v > UINT32_MAX;
-    if (q->is_fixed) {
-        arg_record_set(t->record, x->is_wide, value++, digits);
-    }
-    arg_record_set(t->record, x->is_wide, value, v);
-    return !t->too_wide;
-}
-
-/* A text's number that is not the example's, at `s`. @return its digits; 0: it is of another form, or too wide */
-static inline unsigned take_number(const arg_example *x, arg_taker *t, const arg_number *q, const char *s)
-{
-    if (!arg_is_digit(*s)) {
+    uint64_t first = digits_load(s) ^ 0x3030303030303030U;
+    unsigned n = arg_leading_digits(first);
+    *v = 0;
+    if (n == 0) {
         return 0;
     }
+    *v = arg_join_digits(first, n);
+    return n < 8 ? n : arg_read_more_digits(s, v);
+}
+
+/* Of digits at `s`, are they of the form that a number of the example has? Else what shape a text is of would hang on
+ * the guess. */
+static inline bool is_of_form(const char *s, unsigned digits, bool is_fixed, bool is_rest)
+{
+    return (((*s == '0') & (digits > 1)) | is_rest) == is_fixed;
+}
+
+/* A text's number at `s`, in place of one of the example. @return its digits; 0: it is of another form, or too wide */
+static __attribute__((noinline)) unsigned take_number(arg_taker *t, bool is_wide, uint32_t value, bool is_fixed,
+                                                      bool is_rest, const char *s)
+{
     uint64_t v;
-    unsigned digits = arg_read_digits(s, &v);
-    bool is_fixed = (*s == '0' && digits > 1) || q->is_rest;
-    if (is_fixed != q->is_fixed) {
-        return 0; /* else what a text's shape is would hang on the guess */
+    unsigned digits = read_run_any(s, &v);
+    if (digits == 0 || !is_of_form(s, digits, is_fixed, is_rest)) {
+        return 0;
     }
-    if (x->is_wide || is_fixed || v > UINT32_MAX) {
-        return take_rare_number(x, t, q, digits, v) ? digits : 0;
+    if (!is_wide && v > UINT32_MAX) {
+        t->too_wide = true;
+        return 0;
     }
-    arg_record_set(t->record, false, q->value, v);
+    if (is_fixed) {
+        arg_record_set(t->record, is_wide, value++, digits);
+    }
+    arg_record_set(t->record, is_wide, value, v);
     return digits;
 }
 
-/* `is_roomy`: the text goes on behind all that it can take. */
-static inline const char *compare(const arg_example *x, arg_taker *t, const char *text, const char *end, bool is_roomy)
+/* Where the text differs at `at` of the example, before its number q or at it: the form of what was tried goes wrong
+ * there, and that of others that go wrong elsewhere cannot fit. */
+static void note_odd(const arg_example *x, arg_taker *t, const arg_number *q, size_t at, const char *odd)
 {
-    const arg_number *q = x->numbers;
-    arg_shift *shifts = t->shifts;
-    ptrdiff_t shift = 0;
-    size_t at = 0;
+    size_t k = (size_t)(q - x->numbers);
+    const arg_piece *piece = &x->shape->pieces[k];
+    size_t from = k > 0 ? x->numbers[k - 1].to : 0;
+    t->odd = odd;
+    t->odd_shape = x->shape;
+    t->odd_at = (uint32_t)(piece->at + (q->from <= at ? piece->len : at - from));
+}
+
+/* From a place on to the end of the example. `is_roomy`: the text goes on behind all that it can take. */
+static const char *compare(arg_example *x, arg_taker *t, const char *text, const char *end, arg_place *place,
+                           bool is_roomy)
+{
+    arg_number *q = place->q;
+    arg_shift *shifts = place->shifts;
+    ptrdiff_t shift = place->shift;
+    size_t at = place->at;
     size_t stop = x->n;
     uint32_t n_changes = 0;
-    arg_record_copy(t->record, x->record, x->n_record);
     for (;;) {
         if (!is_roomy) {
             ptrdiff_t left = end - text - shift; /* where the text ends, as places in the example count */
@@ -181,8 +253,11 @@ static inline const char *compare(const arg_example *x, arg_taker *t, const char
         while (q->to < at) {
             q++;
         }
-        unsigned digits = q->from <= at ? take_number(x, t, q, text + q->from + shift) : 0;
+        bool is_number = q->from <= at;
+        const char *s = text + (is_number ? q->from : at) + shift;
+        unsigned digits = is_number ? take_number(t, x->is_wide, q->value, q->is_fixed, q->is_rest, s) : 0;
         if (digits == 0) {
+            note_odd(x, t, q, at, s);
             return NULL;
         }
         at = q->to;
@@ -190,12 +265,27 @@ static inline const char *compare(const arg_example *x, arg_taker *t, const char
             shift += (ptrdiff_t)digits - (ptrdiff_t)(q->to - q->from);
             *shifts++ = (arg_shift){(uint32_t)(q - x->numbers), (int32_t)shift};
         }
+        q->n_differ++;
         q++;
         n_changes++;
     }
     t->n_changes = n_changes;
     t->n_shifts = (uint32_t)(shifts - t->shifts);
     return is_roomy || end - text - shift >= (ptrdiff_t)x->n ? text + x->n + shift : NULL;
+}
+
+/* Numbers that differ often become steps. */
+static void choose_steps(arg_example *x)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->n_numbers; i++) {
+        arg_number *q = &x->numbers[i];
+        q->is_step |= q->n_differ > 1 && (uint64_t)q->n_differ * STEP_RATIO >= x->n_tries;
+        n += q->is_step;
+    }
+    if (n > x->n_steps) {
+        set_steps(x);
+    }
 }
 
 /* Where texts have come to differ much from the example, one of them is a better one. It is not tried at each, as they
@@ -216,17 +306,85 @@ static void renew(arg_example *x, arg_taker *t, const char *text, size_t n)
 static const char *follow_carefully(arg_example *x, arg_taker *t, const char *text, const char *end)
 {
     t->too_wide = false;
-    const char *behind = compare(x, t, text, end, false);
-    if (!behind && t->too_wide) {
-        widen(x);
-        behind = compare(x, t, text, end, false);
+    const char *behind = NULL;
+    for (int tries = 0; tries < 2 && !behind && (tries == 0 || t->too_wide); tries++) {
+        if (t->too_wide) {
+            widen(x);
+        }
+        arg_place place = {0, 0, x->numbers, t->shifts};
+        arg_record_copy(t->record, x->record, x->n_record);
+        behind = compare(x, t, text, end, &place, false);
+    }
+    t->odd = NULL; /* the end of the text may be what was odd */
+    return behind;
+}
+
+/* A number that is no step differs, or the text is of another shape. */
+static const char *follow_on(arg_example *x, arg_taker *t, const char *text, const char *end, arg_place *place)
+{
+    const char *behind = compare(x, t, text, end, place, true);
+    if (!behind) {
+        return NULL;
+    }
+    choose_steps(x);
+    if (t->n_changes > FEW_CHANGES) {
+        renew(x, t, text, (size_t)(behind - text));
+    } else {
+        x->wait = x->patience = 0;
     }
     return behind;
 }
 
-/* Are the n bytes the same? Mostly there are few. Reads up to 15 bytes behind both. */
-static inline bool is_same(const char *a, const char *b, size_t n)
+/* ------------------------------------------------------------------ which example it may be */
+
+/* May it be of the shape `guess` - 1? Its form up to the odd byte is that of what was tried, its form there is not. */
+static bool may_be(const arg_taker *t, uint32_t guess)
 {
+    if (!t->odd) {
+        return true;
+    }
+    const arg_shape *shape = t->known[guess - 1].shape;
+    uint32_t at = t->odd_at;
+    if (shape->len <= at) {
+        return true;
+    }
+    char form = shape->text[at];
+    bool is_mark = form == ARG_MARK_NUMBER || form == ARG_MARK_FIXED;
+    return (arg_is_digit(*t->odd) ? is_mark && form != t->odd_shape->text[at] : form == *t->odd) &&
+           (at < 8 || digits_load(shape->text + at - 8) == digits_load(t->odd_shape->text + at - 8));
+}
+
+/* It is the latest of its kind: the others move on, up to where it was. */
+static inline void note_of_kind(uint32_t *of_kind, uint32_t met)
+{
+    uint32_t moved = met;
+    for (unsigned k = 0; k < ARG_GUESSES; k++) {
+        uint32_t here = of_kind[k];
+        of_kind[k] = moved;
+        if (here == met) {
+            return;
+        }
+        moved = here;
+    }
+}
+
+/* It is the latest of its kind, and of all, and what came behind the two before it. */
+static inline void note_met(arg_taker *t, uint32_t *of_kind)
+{
+    uint32_t met = t->index + 1;
+    note_of_kind(of_kind, met);
+    t->of_context[t->context] = (uint16_t)met; /* the very last of all that there can be is none */
+    if (t->last) {
+        t->known[t->last - 1].next = met;
+    }
+    t->before_last = t->last;
+    t->last = met;
+}
+
+/* Are the n bytes the same? `last_bits`: as in arg_step. Mostly there are few. Reads up to 31 bytes behind both. */
+static inline bool is_same_any(const char *a, const char *b, size_t n, uint32_t last_bits)
+{
+    (void)last_bits;
 #ifdef __SSE2__
     for (;; n -= 16, a += 16, b += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
@@ -244,137 +402,57 @@ static inline bool is_same(const char *a, const char *b, size_t n)
 #endif
 }
 
-/* As compare() for a text with few numbers, which mostly differ all: each is read. The text goes on behind all that it
- * can take. */
-static const char *read_all(const arg_example *x, arg_taker *t, const char *text)
-{
-    arg_shift *shifts = t->shifts;
-    const arg_number *stop = x->numbers + x->n_numbers;
-    const char *from = x->text; /* what is next in the example, and in the text */
-    const char *p = text;
-    int32_t shift = 0;
-    arg_record_begin(t->record, x->shape->id, x->is_wide);
-    for (const arg_number *q = x->numbers; q < stop; q++) {
-        size_t n = (size_t)(x->text + q->from - from);
-        unsigned digits = is_same(from, p, n) ? take_number(x, t, q, p + n) : 0;
-        if (digits == 0) {
-            return NULL;
-        }
-        p += n + digits;
-        from = x->text + q->to;
-        if (p - text != from - x->text + shift) {
-            shift = (int32_t)((p - text) - (from - x->text));
-            *shifts++ = (arg_shift){(uint32_t)(q - x->numbers), shift};
-        }
-    }
-    size_t n = (size_t)(x->text + x->n - from);
-    t->n_changes = 0;
-    t->n_shifts = (uint32_t)(shifts - t->shifts);
-    return is_same(from, p, n) ? p + n : NULL;
-}
+/* The least number that is plain, by its digits: no zeros lead it, and there are some digits, and not too many. */
+static const uint64_t plain_least[ARG_DIGITS_MAX + 1] = {UINT64_MAX, 0,          10,         100,        1000,
+                                                         10000,      100000,     1000000,    10000000,   100000000,
+                                                         1000000000, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                                         UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
-static inline const char *follow(arg_example *x, arg_taker *t, const char *text, const char *end)
+#define FOLLOW(name) name##_any
+#define TARGET
+#include "trace/arg_follow.inc"
+
+#ifdef __x86_64__
+DIGITS_AVX2 static inline bool is_same_avx2(const char *a, const char *b, size_t n, uint32_t last_bits)
 {
-    t->too_wide = false;
-    const char *behind = NULL;
-    if ((size_t)(end - text) > x->n_most) {
-        behind = x->n_numbers <= FEW_NUMBERS ? read_all(x, t, text) : compare(x, t, text, end, true);
-    } else {
-        t->too_wide = true;
-    }
-    if (t->too_wide) {
-        behind = follow_carefully(x, t, text, end);
-    }
-    if (behind) {
-        t->n_record = x->n_record;
-        if (t->n_changes > FEW_CHANGES) {
-            renew(x, t, text, (size_t)(behind - text));
-        } else {
-            x->wait = x->patience = 0;
+    for (;; n -= 32, a += 32, b += 32) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)a);
+        __m256i y = _mm256_loadu_si256((const __m256i *)(const void *)b);
+        unsigned differ = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y));
+        if (n <= 32) {
+            return (differ & last_bits) == 0;
+        }
+        if (differ) {
+            return false;
         }
     }
-    return behind;
 }
 
-/* ------------------------------------------------------------------ which example it may be */
-
-/* Is it of the shape `guess` - 1? @return how much of it is */
-static inline size_t try_known(arg_taker *t, uint32_t guess, const char *text, size_t n)
+/* Up to 16 digits. */
+DIGITS_AVX2 static inline unsigned read_run_avx2(const char *p, uint64_t *v)
 {
-    arg_example *x = guess ? t->known[guess - 1].example : NULL;
-    const char *stop = x ? follow(x, t, text, text + n) : NULL;
-    if (!stop) {
-        return 0;
-    }
-    t->is_example = true;
-    t->index = guess - 1;
-    return (size_t)(stop - text);
+    __m128i digits = digits_load_avx2(p);
+    unsigned n = digits_count_avx2(digits);
+    *v = digits_join_avx2(digits, n);
+    return n;
 }
 
-/* It is the latest of its kind. */
-static void note_of_kind(uint32_t *of_kind, uint32_t met)
-{
-    unsigned k = 0;
-    while (k < ARG_GUESSES - 1 && of_kind[k] != met) {
-        k++;
-    }
-    memmove(of_kind + 1, of_kind, k * sizeof *of_kind);
-    of_kind[0] = met;
-}
-
-/* It is the latest of its kind, and of all. */
-static inline void note_met(arg_taker *t, uint32_t *of_kind)
-{
-    uint32_t met = t->index + 1;
-    if (of_kind[0] != met) {
-        note_of_kind(of_kind, met);
-    }
-    if (t->last) {
-        t->known[t->last - 1].next = met;
-    }
-    t->last = met;
-}
-
-/* None of the kind's latest is it. */
-static size_t guess_others(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
-{
-    uint32_t next = t->last ? t->known[t->last - 1].next : 0;
-    next = next == of_kind[0] ? 0 : next;
-    size_t len = 0;
-    for (unsigned k = 1; k < ARG_GUESSES && of_kind[k] && len == 0; k++) {
-        next = of_kind[k] == next ? 0 : next;
-        len = try_known(t, of_kind[k], text, n);
-    }
-    return len == 0 ? try_known(t, next, text, n) : len;
-}
-
-/* Texts of one kind are mostly alike, and so are the sequences of kinds. */
-static inline size_t guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
-{
-    size_t len = try_known(t, of_kind[0], text, n);
-    return len == 0 ? guess_others(t, of_kind, text, n) : len;
-}
+#define FOLLOW(name) name##_avx2
+#define TARGET       DIGITS_AVX2
+#include "trace/arg_follow.inc"
+#endif
 
 size_t arg_taker_follow(arg_taker *t, uint32_t kind, const char *text, size_t n)
 {
-    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
-    size_t len = guess(t, of_kind, text, n);
-    t->text = text;
-    t->n = len;
-    t->tried = text;
-    t->kind = kind;
-    if (len > 0) {
-        note_met(t, of_kind);
+#ifdef __x86_64__
+    if (t->is_avx2) {
+        return take_avx2(t, kind, text, n);
     }
-    return len;
+#endif
+    return take_any(t, kind, text, n);
 }
 
-size_t arg_taker_guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n)
+void arg_taker_note_met(arg_taker *t, uint32_t kind)
 {
-    return guess(t, of_kind, text, n);
-}
-
-void arg_taker_note_met(arg_taker *t, uint32_t *of_kind)
-{
-    note_met(t, of_kind);
+    note_met(t, t->of_kind[kind % ARG_KINDS]);
 }

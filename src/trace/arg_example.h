@@ -1,7 +1,9 @@
 /*
  * Inside trace/arg_shapes: an *example* is one text of a shape, kept whole. Another text of that shape is the same but
  * for some of its numbers, so that it is compared many bytes at a time, and only those numbers are read that differ;
- * its record is the example's with those put in. Which text is the example never shows in a result.
+ * its record is the example's with those put in. Those that differ often are read in any case: they are *steps*, and
+ * what lies between two of them has a length that is known. Which text is the example never shows in a result, nor
+ * which numbers are steps.
  */
 #ifndef MAREY_TRACE_ARG_EXAMPLE_H
 #define MAREY_TRACE_ARG_EXAMPLE_H
@@ -17,26 +19,46 @@
 /* A number of the example: where its digits are, and which value of the record it is. */
 typedef struct arg_number {
     uint32_t from, to;
-    uint32_t value; /* of a fixed one: the width, the number behind it */
-    bool is_fixed, is_rest;
+    uint32_t value;    /* of a fixed one: the width, the number behind it */
+    uint32_t n_differ; /* texts where it was found to differ; kept when the example's text changes */
+    bool is_fixed, is_rest, is_step;
 } arg_number;
 
+/* A number that is read in any text. */
+typedef struct arg_step {
+    uint32_t at, n;     /* where the step before ended, and the bytes from there on to this one */
+    uint32_t last_bits; /* a bit for each of those of the last 32 or less */
+    uint32_t digits;    /* of the example */
+    uint32_t number;    /* which one it is */
+    uint32_t value;     /* as arg_number has it, and is_fixed and is_rest */
+    uint64_t limit;     /* numbers below are plain; 0: it is fixed, a rest, or the example is wide */
+    bool is_fixed, is_rest;
+} arg_step;
+
 struct arg_example {
+    /* what is looked at for each text */
+    char *text;      /* n bytes, and ARG_PAD_BYTES more */
+    arg_step *steps; /* n_steps, and one behind them for the end of the text */
+    char *record;    /* room for a wide one, and ARG_RECORD_FIRST more */
+    uint32_t n_steps;
+    uint32_t n_record;
+    uint32_t n_most;         /* that a text of its shape can take */
+    uint32_t n_tries;        /* texts that were compared with it */
+    uint32_t wait, patience; /* texts that differ much to go, before one of them becomes the example */
+    bool is_wide;
+    /* the rest */
     const arg_shape *shape;
-    char *text; /* n bytes, and ARG_PAD_BYTES more */
     uint32_t n, cap;
-    size_t n_most;       /* that a text of its shape can take */
     arg_number *numbers; /* n_numbers, and one behind them that begins nowhere */
     uint32_t n_numbers;
-    bool is_wide;
-    char *record; /* room for a wide one */
-    uint32_t n_record;
-    uint32_t wait, patience; /* texts that differ much to go, before one of them becomes the example */
 };
 
 /* ------------------------------------------------------------------ numbers */
 
-enum { ARG_DIGITS_MAX = 18 };
+enum {
+    ARG_DIGITS_MAX = 18,
+    ARG_RECORD_FIRST = 64 /* bytes of a record that are copied in any case: of most they are all */
+};
 
 static inline bool arg_is_digit(char c)
 {
@@ -78,9 +100,7 @@ void arg_example_destroy(arg_example **x);
 /** Bytes of memory, to keep within a bound. */
 size_t arg_example_bytes(const arg_example *x);
 
-/** As arg_taker_follow(), by the guesses for a kind alone. @return how much of it a shape covers */
-size_t arg_taker_guess(arg_taker *t, const uint32_t *of_kind, const char *text, size_t n);
 /** The text at hand is the latest of its kind, and of all. */
-void arg_taker_note_met(arg_taker *t, uint32_t *of_kind);
+void arg_taker_note_met(arg_taker *t, uint32_t kind);
 
 #endif

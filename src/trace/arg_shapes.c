@@ -31,9 +31,12 @@ arg_taker *arg_taker_create(arg_shapes *shapes)
 {
     arg_taker *t = mem_calloc(1, sizeof *t);
     t->shapes = shapes;
+#ifdef __x86_64__
+    t->is_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#endif
     t->cap_slots = FIRST_SLOTS;
     t->slots = mem_calloc(t->cap_slots, sizeof *t->slots);
-    t->record = mem_calloc(1, arg_record_bytes(ARG_VALUES_MAX, true) + ARG_RECORD_PAD_BYTES);
+    t->record = mem_calloc(1, arg_record_bytes(ARG_VALUES_MAX, true) + ARG_RECORD_FIRST);
     return t;
 }
 
@@ -116,39 +119,47 @@ static bool take_apart(arg_taker *t, const char *text, size_t n)
         *out++ = is_fixed ? ARG_MARK_FIXED : ARG_MARK_NUMBER;
     }
     t->n_form = (size_t)(out - t->form);
+    t->n_pieces = (uint32_t)n_pieces;
     return t->n_form <= ARG_SHAPE_BYTES_MAX;
 }
 
-static uint32_t count_pieces(const char *text, size_t n, uint32_t *n_values)
+/* The first mark from `at` on, or n. ARG_PAD_BYTES behind the text are no marks. */
+static size_t find_mark(const char *text, size_t at, size_t n)
 {
-    uint32_t n_pieces = 1;
-    *n_values = 0;
-    for (size_t i = 0; i < n; i++) {
-        n_pieces += text[i] == ARG_MARK_NUMBER || text[i] == ARG_MARK_FIXED;
-        *n_values += text[i] == ARG_MARK_NUMBER ? 1U : text[i] == ARG_MARK_FIXED ? 2U : 0U;
-    }
-    return n_pieces;
-}
-
-static arg_shape *make_shape(arg_shapes *s, const char *text, size_t n)
-{
-    arg_shape *shape = arena_alloc(&s->mem, sizeof *shape);
-    char *copy = arena_alloc(&s->mem, n + ARG_PAD_BYTES);
-    memcpy(copy, text, n);
-    memset(copy + n, 0, ARG_PAD_BYTES);
-    uint32_t n_values;
-    uint32_t n_pieces = count_pieces(text, n, &n_values);
-    arg_piece *pieces = arena_alloc(&s->mem, n_pieces * sizeof *pieces);
-    uint32_t from = 0;
-    for (uint32_t i = 0, k = 0; k < n_pieces; i++) {
-        uint32_t mark = i < n ? (uint8_t)text[i] : ARG_MARK_END;
-        if (i == n || mark == ARG_MARK_NUMBER || mark == ARG_MARK_FIXED) {
-            pieces[k] = (arg_piece){from, i - from, (uint8_t)mark, i == from && k > 0};
-            k++;
-            from = i + 1;
+#ifdef __SSE2__
+    for (; at < n; at += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(text + at));
+        __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(ARG_MARK_NUMBER)),
+                                     _mm_cmpeq_epi8(v, _mm_set1_epi8(ARG_MARK_FIXED)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(marks);
+        if (mask != 0) {
+            return at + (unsigned)__builtin_ctz(mask);
         }
     }
-    *shape = (arg_shape){copy, pieces, (uint32_t)n, 0, n_pieces, n_values};
+#else
+    while (at < n && text[at] != ARG_MARK_NUMBER && text[at] != ARG_MARK_FIXED) {
+        at++;
+    }
+#endif
+    return at < n ? at : n;
+}
+
+/* Of t->form. */
+static arg_shape *make_shape(arg_shapes *s, const arg_taker *t)
+{
+    size_t n = t->n_form;
+    arg_shape *shape = arena_alloc(&s->mem, sizeof *shape);
+    char *copy = arena_alloc(&s->mem, n + ARG_PAD_BYTES);
+    memcpy(copy, t->form, n);
+    memset(copy + n, 0, ARG_PAD_BYTES);
+    arg_piece *pieces = arena_alloc(&s->mem, t->n_pieces * sizeof *pieces);
+    uint32_t from = 0;
+    for (uint32_t k = 0; k < t->n_pieces; k++) {
+        uint32_t at = (uint32_t)find_mark(copy, from, n);
+        pieces[k] = (arg_piece){from, at - from, (uint8_t)copy[at], at == from && k > 0};
+        from = at + 1;
+    }
+    *shape = (arg_shape){copy, pieces, (uint32_t)n, 0, t->n_pieces, t->n_values};
     return shape;
 }
 
@@ -161,7 +172,7 @@ static const arg_shape *shape_of(arg_taker *t, bool is_again)
     bool found = intern_find(&s->texts, t->form, t->n_form, &id);
     bool has_room = s->texts.n < ARG_SHAPES_MAX && s->n_bytes + t->n_form <= ARG_SHAPES_BYTES_MAX;
     if (!found && has_room && (is_again || s->texts.n < ARG_SHAPES_FREE)) {
-        arg_shape *shape = make_shape(s, t->form, t->n_form);
+        arg_shape *shape = make_shape(s, t);
         id = shape->id = intern_put(&s->texts, t->form, t->n_form);
         s->all[id] = shape;
         s->n_bytes += t->n_form;
@@ -246,23 +257,22 @@ bool arg_taker_take(arg_taker *t, uint32_t kind, const char *text, size_t n)
     static const char pad[ARG_PAD_BYTES];
     bool was_tried = t->tried == text; /* and was none of the likely ones, or went on behind one */
     kind = was_tried ? t->kind : kind;
-    t->tried = NULL;
     strbuf_clear(&t->copy);
     strbuf_add(&t->copy, text, n);
     strbuf_add(&t->copy, pad, sizeof pad);
+    bool known = !was_tried && arg_taker_follow(t, kind, t->copy.s, n) == n;
+    t->tried = NULL;
     t->text = text;
     t->n = 0;
-    uint32_t *of_kind = t->of_kind[kind % ARG_KINDS];
-    bool known = !was_tried && arg_taker_guess(t, of_kind, t->copy.s, n) == n;
-    if (!known && !(take_apart(t, t->copy.s, n) && find_known(t))) {
-        return false;
-    }
     if (!known) {
+        if (!(take_apart(t, t->copy.s, n) && find_known(t))) {
+            return false;
+        }
         put_record(t);
         keep_example(t, t->copy.s, n);
+        arg_taker_note_met(t, kind);
     }
     t->n = n;
-    arg_taker_note_met(t, of_kind);
     return true;
 }
 

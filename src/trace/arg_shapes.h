@@ -33,7 +33,8 @@ enum {
     ARG_PAD_BYTES = 32,        /* readable bytes that must follow a text that is followed where it lies */
     ARG_RECORD_PAD_BYTES = 32, /* of room behind a record that is written, or whose values are read */
     ARG_KINDS = 1024,
-    ARG_GUESSES = 8
+    ARG_GUESSES = 8,
+    ARG_CONTEXTS = 2048
 };
 
 enum { ARG_MARK_END = 0, ARG_MARK_NUMBER = 1, ARG_MARK_FIXED = 2 };
@@ -93,11 +94,15 @@ typedef struct arg_taker {
     size_t cap_slots;
     map64 seen;                               /* hashes of texts without a shape that were met once */
     uint32_t of_kind[ARG_KINDS][ARG_GUESSES]; /* the latest of a kind: index in `known` + 1 */
-    uint32_t last;                            /* likewise, of the last text */
+    uint32_t last, before_last;               /* likewise, of the last two texts */
+    uint16_t of_context[ARG_CONTEXTS];        /* likewise: what came last time of a kind behind two others */
+    uint32_t context;                         /* of the text at hand, among those */
     size_t n_example_bytes;
-    strbuf copy; /* a text with room behind it */
-    char *form;  /* the shape of a text that is taken apart */
+    bool is_avx2; /* false: as if the processor had no more than all have; for tests */
+    strbuf copy;  /* a text with room behind it */
+    char *form;   /* the shape of a text that is taken apart */
     size_t n_form, cap_form;
+    uint32_t n_pieces; /* of that */
     /* the text at hand */
     const char *text;
     size_t n;          /* 0: none */
@@ -108,6 +113,11 @@ typedef struct arg_taker {
     size_t n_record;
     bool is_example; /* its places are its example's, shifted; else those in `at` */
     bool too_wide;   /* what is followed has a value beyond 32 bits, unlike its example */
+    /* What was tried last had this shape's form up to `odd_at` of it, not so there; `odd`: in the text. NULL: not known
+     */
+    const char *odd;
+    const arg_shape *odd_shape;
+    uint32_t odd_at;
     uint32_t n_shifts, n_changes;
     arg_shift shifts[ARG_VALUES_MAX];
     uint32_t n_values;
