@@ -506,7 +506,9 @@ marey_status assemble_model(conversion *c)
     }
     gather_claims(&a);
     number_ranks(&a);
-    qsort(a.claims, a.n_claims, sizeof *a.claims, compare_claims);
+    if (a.n_claims > 0) {
+        qsort(a.claims, a.n_claims, sizeof *a.claims, compare_claims);
+    }
     for (uint32_t i = 0; i < a.n_claims; i++) {
         add_rank(&a, i);
     }

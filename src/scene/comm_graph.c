@@ -3,13 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/comm_arcs.h"
 #include "scene/comm_view.h"
 
-enum { MAX_ARCS = 400, ARC_SEGMENTS = 8, LEGEND_DP = 20 };
-
-typedef struct node_place {
-    float x, y, radius;
-} node_place;
+enum { MAX_ARCS = 400, LEGEND_DP = 20 };
 
 typedef struct graph_plan {
     float pitch;   /* px between nodes */
@@ -133,55 +130,29 @@ static float arc_width(const scene *s, const comm_units *u, const unit_link *k)
     return (float)((0.8 + 3.4 * fmax(0, 1 + log(bytes / most) / log(1e4))) * (double)s->m.s);
 }
 
-static void draw_head(scene *s, float x, float y, float dx, float dy, float size, rgba c)
-{
-    float len = fmaxf(hypotf(dx, dy), 1e-3F);
-    float ux = dx / len * size;
-    float uy = dy / len * size;
-    float xs[3] = {x, x - ux - uy * 0.5F, x - ux + uy * 0.5F};
-    float ys[3] = {y, y - uy + ux * 0.5F, y - uy - ux * 0.5F};
-    draw_triangle(s->l, LAYER_DATA, xs, ys, c);
-}
-
-/* A quadratic curve, bent to its left: the two directions of a pair lie apart. */
-static void draw_arc(scene *s, const node_place *a, const node_place *b, float width, rgba c, bool arrow)
-{
-    float dx = b->x - a->x;
-    float dy = b->y - a->y;
-    float cx = (a->x + b->x) / 2 + dy * 0.22F;
-    float cy = (a->y + b->y) / 2 - dx * 0.22F;
-    float len = fmaxf(hypotf(dx, dy), 1e-3F);
-    float t0 = fminf(a->radius / len, 0.4F);
-    float t1 = 1 - fminf((b->radius + px(s, 1)) / len, 0.4F);
-    float px0 = 0;
-    float py0 = 0;
-    for (int i = 0; i <= ARC_SEGMENTS; i++) {
-        float t = t0 + (t1 - t0) * (float)i / ARC_SEGMENTS;
-        float u = 1 - t;
-        float x = u * u * a->x + 2 * u * t * cx + t * t * b->x;
-        float y = u * u * a->y + 2 * u * t * cy + t * t * b->y;
-        if (i > 0) {
-            draw_segment(s->l, LAYER_DATA, px0, py0, x, y, width, c);
-        }
-        if (i == ARC_SEGMENTS && arrow) {
-            draw_head(s, x, y, x - px0, y - py0, px(s, 3) + width * 1.6F, c);
-        }
-        px0 = x;
-        py0 = y;
-    }
-}
-
 static bool touches_hover(const scene *s, const unit_link *k)
 {
     const comm_hit *h = &s->comm_layout->hover;
     return h->kind == HIT_NODE && (k->from == h->a || k->to == h->a);
 }
 
-static void draw_arcs(scene *s, const comm_units *u, const node_place *nodes, float pitch)
+/* The nodes of the block that holds both, or all of them. */
+static comm_span ends_of(const graph_plan *p, uint32_t a, uint32_t b)
 {
+    for (uint32_t i = 0; i < p->n_blocks; i++) {
+        if (a >= p->first[i] && a < p->first[i + 1] && b >= p->first[i] && b < p->first[i + 1]) {
+            return (comm_span){p->first[i], p->first[i + 1]};
+        }
+    }
+    return (comm_span){0, p->first[p->n_blocks]};
+}
+
+static void draw_arcs(scene *s, const comm_units *u, const node_place *nodes, const graph_plan *p)
+{
+    unsigned n_around = 0;
     bool any_hover = s->comm_layout->hover.kind == HIT_NODE;
     size_t n = u->n_links < MAX_ARCS ? u->n_links : MAX_ARCS;
-    float slim = fminf(fmaxf(pitch / px(s, 44), 0.4F), 1);
+    float slim = fminf(fmaxf(p->pitch / px(s, 44), 0.4F), 1);
     for (size_t i = n; i-- > 0;) { /* the widest on top */
         const unit_link *k = &u->links[u->widest[i]];
         if (k->from == k->to) {
@@ -191,8 +162,15 @@ static void draw_arcs(scene *s, const comm_units *u, const node_place *nodes, fl
         if (any_hover) {
             strength = touches_hover(s, k) ? 1 : 0.15;
         }
-        rgba c = rgba_with_alpha(link_colour(s, unit_link_kind(k)), (uint8_t)(255 * strength));
-        draw_arc(s, &nodes[k->from], &nodes[k->to], arc_width(s, u, k) * slim, c, pitch >= px(s, 22));
+        comm_arc a = {.from = k->from,
+                      .to = k->to,
+                      .width = arc_width(s, u, k) * slim,
+                      .colour = rgba_with_alpha(link_colour(s, unit_link_kind(k)), (uint8_t)(255 * strength)),
+                      .has_head = p->pitch >= px(s, 22)};
+        bool closes = unit_link_kind(k) == LINK_RING && k->from > k->to;
+        if (!closes || !comm_arc_around(s, &a, nodes, p->pitch, ends_of(p, k->from, k->to), &n_around)) {
+            comm_arc_draw(s, &a, nodes);
+        }
     }
 }
 
@@ -279,7 +257,7 @@ void comm_graph_draw(scene *s, rect r)
     for (uint32_t i = 0; i < p.n_blocks; i++) {
         place_block(s, u, &p, i, body, title, nodes);
     }
-    draw_arcs(s, u, nodes, p.pitch);
+    draw_arcs(s, u, nodes, &p);
     for (uint32_t i = 0; i < u->n; i++) {
         draw_node(s, u, i, &nodes[i]);
     }
