@@ -175,7 +175,8 @@ int cmd_convert(int argc, char **argv)
         "computational\n"
         "graphs (ONNX, TensorFlow, MindSpore, HLO, MLIR, ExecutionTrace, Chakra, DOT, Model Explorer) into one HDF5 "
         "file.\n"
-        "Folders are read with all that lies below; one file is one rank.",
+        "Folders are read with all that lies below; a file is one rank, or in plain Chrome traces\n"
+        "each process is one.",
         options,
         sizeof options / sizeof *options,
         1,

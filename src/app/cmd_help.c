@@ -27,7 +27,7 @@ int cmd_help(int argc, char **argv)
 {
     bool markdown = false;
     const arg_option options[] = {
-        {"--markdown", 0, ARG_FLAG, NULL, "keys as Markdown: docs/keys.md", &markdown, NULL},
+        {"--markdown", 0, ARG_FLAG, NULL, "the keys as Markdown: docs/keys.md", &markdown, NULL},
     };
     const arg_command command = {"help",
                                  "[COMMAND | keys]",
@@ -42,6 +42,12 @@ int cmd_help(int argc, char **argv)
     if (parsed != ARGS_OK) {
         return parsed == ARGS_HELP ? EXIT_DONE : EXIT_USAGE;
     }
+#if MAREY_VIEWER
+    if (words.n == 0 ? markdown : strcmp(words.items[0], "keys") == 0) {
+        actions_print(stdout, markdown);
+        return EXIT_DONE;
+    }
+#endif
     if (words.n == 0) {
         commands_print_menu(stdout);
         return EXIT_DONE;
@@ -50,11 +56,5 @@ int cmd_help(int argc, char **argv)
         args_print_help(&command, stdout);
         return EXIT_DONE;
     }
-#if MAREY_VIEWER
-    if (strcmp(words.items[0], "keys") == 0) {
-        actions_print(stdout, markdown);
-        return EXIT_DONE;
-    }
-#endif
     return help_of(words.items[0]);
 }

@@ -200,7 +200,7 @@ int cmd_stats(int argc, char **argv)
         "stats",
         "FILE",
         "What ran in a time range: for each name its events, the union and the sum of their time inside the range, "
-        "mean, median,\n99th percentile and longest of their whole durations; and where the time of each rank went.",
+        "mean,\nmedian, 99th percentile and longest of their whole durations; and where the time of each rank went.",
         options,
         sizeof options / sizeof *options,
         1,

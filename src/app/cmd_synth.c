@@ -134,8 +134,8 @@ static int run(synth_request *r, const char *out)
         status = h5 ? write_h5(r, out, &d) : synth_write_kineto(&r->p, out, &program_cancel, &d);
     }
     if (status == MAREY_OK && !h5 && !r->quiet) {
-        (void)fprintf(stderr, "%s: %d ranks, %d steps, and the truth in %s/truth.json\n", out, r->p.ranks, r->p.steps,
-                      out);
+        (void)fprintf(stderr, "%s: %d ranks, %d step%s, and the truth in %s/truth.json\n", out, r->p.ranks, r->p.steps,
+                      r->p.steps == 1 ? "" : "s", out);
     }
     program_print_messages(&d, r->quiet);
     diag_deinit(&d);
