@@ -130,8 +130,9 @@ static verdict drop_event(jwalk *w, jview *v, size_t pos, size_t walked)
 }
 
 /* The text is over inside an event: it may be cut, or its end was lost and there are more events behind its start. */
-static verdict cut_event(jwalk *w, jview *v, size_t pos)
+static verdict cut_event(jwalk *w, jview *v, size_t pos, size_t walked)
 {
+    w->wasted_bytes += walked;
     if (w->cut_at == UINT64_MAX) {
         w->cut_at = w->offset + pos;
         w->events_at_cut = w->n_events;
@@ -156,7 +157,7 @@ static verdict walk_event(jwalk *w, jview *v, size_t pos)
     if (step == JSTEP_BAD) {
         return drop_event(w, v, pos, walked);
     }
-    return v->last ? cut_event(w, v, pos) : need_more(v, pos);
+    return v->last ? cut_event(w, v, pos, walked) : need_more(v, pos);
 }
 
 /* Is the '{' at `pos` an event? DONE: yes, and w->event holds it. BAD: no. Looks at 64 KiB at most. */

@@ -1,12 +1,16 @@
 /*
  * Damage: whatever bytes come, the JSON document parser and the CSV reader end, give only nodes and fields that lie
- * inside what they were given, and say so when they refuse. Seeded: the same bytes on every run.
+ * inside what they were given, and say so when they refuse. What the event walker tries for nothing stays in proportion
+ * to the text. Seeded: the same bytes on every run.
  */
 #include "cm.h"
 
 #include "base/diag.h"
+#include "base/text.h"
 #include "parse/csv.h"
 #include "parse/json_doc.h"
+#include "parse/jstream.h"
+#include "parse/jwalk_private.h"
 
 static uint64_t seed = 42;
 
@@ -143,8 +147,41 @@ static void csvs(void **state)
     }
 }
 
+static marey_status on_event(void *ctx, const jevent *e)
+{
+    (void)e;
+    ++*(unsigned *)ctx;
+    return MAREY_OK;
+}
+
+/* Each bracket of a text that never closes may be an event that goes on to the end: those tries are counted, too. */
+static void nested_text_is_walked_in_proportion(void **state)
+{
+    (void)state;
+    enum { NESTED = 60000, LEAST_TRY = 2048 };
+    static const char event[] = "{\"ph\": \"X\", \"name\": \"a\", \"pid\": 1, \"tid\": 1, \"ts\": 1, \"dur\": 1}";
+    static const char nested[] = "{\"args\":{\"x\":";
+    strbuf b = {0};
+    strbuf_printf(&b, "{\"traceEvents\": [%s,\n", event);
+    for (unsigned i = 0; i < NESTED; i++) {
+        strbuf_puts(&b, nested);
+    }
+    unsigned n_events = 0;
+    const jwalk_ops ops = {.event = on_event};
+    jwalk *w = calloc(1, sizeof *w);
+    jwalk_init(w, &ops, &n_events, NULL, 0);
+    const jstream_options o = {.memory = b.s, .memory_bytes = b.n};
+    assert_int_equal(jstream_run(w, &o), MAREY_OK);
+    assert_int_equal(n_events, 1);
+    assert_true(w->wasted_bytes >= JWALK_FREE_WASTE);
+    assert_true(w->wasted_bytes <= JWALK_FREE_WASTE + JWALK_EVENT_BYTES_MAX + 8 * b.n + 2 * NESTED * LEAST_TRY);
+    free(w);
+    strbuf_deinit(&b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(json), cmocka_unit_test(csvs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(json), cmocka_unit_test(csvs),
+                                       cmocka_unit_test(nested_text_is_walked_in_proportion)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
