@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "convert/source.h"
 
-enum { MARK_EVERY_BYTES = 128 * 1024 };
+enum { MARK_BYTES_FIRST = 16 * 1024, MARKS_MAX = 65536 };
 
 static const struct {
     marey_loss loss;
@@ -31,12 +31,29 @@ void lost_deinit(lost_records *l)
     *l = (lost_records){0};
 }
 
-void lost_note(lost_records *l, uint64_t offset, uint64_t n_events)
+/* Every other mark goes, and those to come are as far from each other as these are then. */
+static void thin_out(lost_records *l)
 {
-    uint64_t last = l->n_marks > 0 ? l->marks[l->n_marks - 1].at : 0;
-    if (offset != DIAG_NO_OFFSET && offset >= last + MARK_EVERY_BYTES) {
-        VEC_PUSH(l->marks, l->n_marks, l->cap_marks, ((lost_mark){offset, n_events}));
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_marks; i += 2) {
+        l->marks[n++] = l->marks[i];
     }
+    l->n_marks = n;
+    l->mark_bytes *= 2;
+}
+
+uint64_t lost_note(lost_records *l, uint64_t offset, uint64_t n_events)
+{
+    l->mark_bytes = l->mark_bytes ? l->mark_bytes : MARK_BYTES_FIRST;
+    uint64_t due = l->n_marks > 0 ? l->marks[l->n_marks - 1].at + l->mark_bytes : l->mark_bytes;
+    if (offset == DIAG_NO_OFFSET || offset < due) {
+        return due;
+    }
+    if (l->n_marks == MARKS_MAX) {
+        thin_out(l);
+    }
+    VEC_PUSH(l->marks, l->n_marks, l->cap_marks, ((lost_mark){offset, n_events}));
+    return offset + l->mark_bytes;
 }
 
 void lost_event(source *s, lost_kind kind, uint64_t order, int64_t start_ns)

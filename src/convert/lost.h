@@ -42,6 +42,7 @@ typedef struct lost_first {
 typedef struct lost_records {
     lost_mark *marks;
     size_t n_marks, cap_marks;
+    uint64_t mark_bytes; /* from one to the next, at least; 0: not begun */
     lost_first first[LOST_EVENT_KINDS];
     map64 flows[LOST_KINDS - LOST_EVENT_KINDS];
 } lost_records;
@@ -50,8 +51,8 @@ struct source;
 struct conversion;
 
 void lost_deinit(lost_records *l);
-/** While the source is read, on the thread that pushes: a record was read, and so many events were pushed with it. */
-void lost_note(lost_records *l, uint64_t offset, uint64_t n_events);
+/** While the source is read: as trace_builder.mark, with the builder as context's. @return where the next one is due */
+uint64_t lost_note(lost_records *l, uint64_t offset, uint64_t n_events);
 /** The event of this order number is one. */
 void lost_event(struct source *s, lost_kind kind, uint64_t order, int64_t start_ns);
 /** A point of a flow is one: LOST_FLOW as it came from source.flows, LOST_END as in flow_moment(). */

@@ -363,7 +363,6 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     }
     piece *p = next_piece(r);
     swap_room(p, k);
-    lost_note(&s->lost, r->builder.at, r->builder.n_events + 1); /* the record at hand pushes the event behind these */
     status = wait_for_piece(r);
     r->which = r->sorter ? 1 - r->which : 0;
     if (status != MAREY_OK) {
@@ -375,6 +374,13 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     }
     take_piece(p);
     return wait_for_piece(r);
+}
+
+/* As trace_builder.mark. */
+static void on_mark(void *ctx, uint64_t at, uint64_t n_events)
+{
+    reading *r = ctx;
+    r->builder.mark_from = lost_note(&r->s->lost, at, n_events);
 }
 
 static void free_pieces(reading *r)
@@ -401,7 +407,6 @@ static void on_progress(void *ctx, uint64_t bytes, uint64_t total, uint64_t n_ev
     r->n_reported_bytes = bytes;
     r->n_reported_events = n_events;
     (void)conversion_report(c, "reading", done, c->bytes_total, events);
-    lost_note(&r->s->lost, r->builder.at, r->builder.n_events); /* who reports has the builder */
 }
 
 /* ------------------------------------------------------------------ when it has ended */
@@ -682,6 +687,8 @@ marey_status source_load(source *s)
     trace_builder_init(b);
     b->flush = on_flush;
     b->flush_ctx = r;
+    b->mark = on_mark;
+    b->mark_ctx = r;
     b->diag = &s->diag;
     b->file = s->file;
     b->path = s->in->path;

@@ -581,6 +581,7 @@ marey_status chrome_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
     jspan ph = jevent_field(e, JKEY_PH);
+    trace_builder_mark(c->b, e->offset);
     c->b->at = e->offset;
     if (c->b->taker && !(e->seen >> JKEY_ARGS & 1)) {
         arg_taker_forget(c->b->taker);

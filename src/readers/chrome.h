@@ -94,13 +94,19 @@ typedef struct chrome_top {
     uint64_t offset, at;
 } chrome_top;
 
+/* As trace_builder.mark. */
+typedef struct chrome_mark {
+    uint64_t at, n_events;
+} chrome_mark;
+
 /* Of a part of a stream (chrome_parts.h): what only the reader of the whole can deal with, each kind in its order. */
 typedef struct chrome_notes {
     chrome_naming *namings;
     chrome_half *halves;
     chrome_top *tops;
-    size_t n_namings, n_halves, n_tops;
-    size_t cap_namings, cap_halves, cap_tops;
+    chrome_mark *marks;
+    size_t n_namings, n_halves, n_tops, n_marks;
+    size_t cap_namings, cap_halves, cap_tops, cap_marks;
     uint64_t n_early_flows; /* launch flows before any correlation: not looked at */
 } chrome_notes;
 

@@ -11,8 +11,9 @@
 enum {
     LEAD_BYTES_MAX = 64,
     KEY_BYTES_MAX = 4,       /* of those that an event begins with */
+    GROWTHS_MAX = 3,         /* how often a part doubles in search of its end */
     ARGS_BYTES = 256 * 1024, /* of a chunk's arguments, at first */
-    GROWTHS_MAX = 3          /* how often a part doubles in search of its end */
+    MARK_BYTES = 16 * 1024
 };
 
 /* One thread's. */
@@ -196,6 +197,16 @@ static marey_status keep_chunk(void *ctx, trace_chunk *chunk)
     return MAREY_OK;
 }
 
+/* As trace_builder.mark. */
+static void keep_mark(void *ctx, uint64_t at, uint64_t n_events)
+{
+    hand *h = ctx;
+    if (n_events > 0) {
+        VEC_PUSH(h->notes.marks, h->notes.n_marks, h->notes.cap_marks, ((chrome_mark){at, n_events}));
+    }
+    h->b.mark_from = at + MARK_BYTES;
+}
+
 static void free_chunks(hand *h)
 {
     for (size_t i = 0; i < h->n_full; i++) {
@@ -211,7 +222,8 @@ static void read_part(hand *h)
     if (h->b.taker) {
         arg_taker_forget(h->b.taker); /* other text lies there now */
     }
-    h->notes.n_halves = h->notes.n_namings = h->notes.n_tops = 0;
+    h->notes.n_halves = h->notes.n_namings = h->notes.n_tops = h->notes.n_marks = 0;
+    h->b.mark_from = h->offset + MARK_BYTES;
     h->notes.n_early_flows = 0;
     h->n_correlated_before = h->c.n_correlated = atomic_load(&p->is_correlated) ? 1 : 0;
     jwalk_start_between(&h->c.walk, p->bare, h->offset);
@@ -265,6 +277,16 @@ static void take_namings(hand *h)
     }
 }
 
+/* Where each row that is to be taken comes from one record. */
+static void take_marks(hand *h)
+{
+    trace_builder *to = h->all->c->b;
+    uint64_t base = to->n_events;
+    for (size_t i = 0; h->notes.n_halves == 0 && to->mark && i < h->notes.n_marks; i++) {
+        to->mark(to->mark_ctx, h->notes.marks[i].at, base + h->notes.marks[i].n_events);
+    }
+}
+
 static void take_losses(hand *h)
 {
     trace_builder *to = h->all->c->b;
@@ -290,7 +312,7 @@ static marey_status take_content(hand *h)
     take_losses(h);
     trace_join_begin(&h->join, c->b, &h->b);
     take_namings(h);
-    c->b->at = DIAG_NO_OFFSET; /* of rows, nobody knows */
+    take_marks(h);
     marey_status status = take_rows(h);
     trace_join_end(&h->join, c->b, &h->b);
     free_chunks(h);
@@ -382,6 +404,8 @@ static hand *make_hand(parts *p)
     h->b.file = diag_file(&h->diag, to->diag && to->file < to->diag->n_files ? to->diag->files[to->file] : "");
     h->b.flush = keep_chunk;
     h->b.flush_ctx = h;
+    h->b.mark = keep_mark;
+    h->b.mark_ctx = h;
     /* Most of a chunk's room stays untouched by a part: it had better not be in huge pages. */
     h->b.chunk.rows = mem_alloc(TRACE_CHUNK_EVENTS * sizeof *h->b.chunk.rows);
     h->b.chunk.args = mem_alloc(ARGS_BYTES);
@@ -406,6 +430,7 @@ static void free_hand(hand *h)
     free(h->notes.namings);
     free(h->notes.halves);
     free(h->notes.tops);
+    free(h->notes.marks);
     free(h->text);
     free(h);
 }

@@ -159,8 +159,12 @@ typedef struct trace_builder {
     uint32_t file;    /* diag_file() id */
     const char *path; /* for messages */
     arg_taker *taker; /* arguments go into chunks as its records; NULL: as text */
-    uint64_t at;      /* byte offset of what is read now, if the reader keeps it; while strings are decoded: where the
-                         string first stood. DIAG_NO_OFFSET: not known */
+    /* May be NULL. Now and then: once the record at that offset was read, so many events were there. */
+    void (*mark)(void *ctx, uint64_t at, uint64_t n_events);
+    void *mark_ctx;
+    uint64_t mark_from; /* not before that offset; set by the owner, and by who marks */
+    uint64_t at;        /* byte offset of what is read now, if the reader keeps it; while strings are decoded: where the
+                           string first stood. DIAG_NO_OFFSET: not known */
     /* the result, filled while reading */
     trace_facts facts;
     intern strings; /* decoded names, categories, groups: valid UTF-8 after finish */
@@ -203,6 +207,13 @@ uint32_t trace_builder_string(trace_builder *b, const char *s, size_t n);
 uint32_t trace_builder_name(trace_builder *b, uint32_t text, uint32_t source);
 /** The same from the name's raw bytes: one look-up for a name seen before. */
 uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source);
+/** Where a mark is due by the offset of a record that is to be read: `at` and n_events are of the one before. */
+static inline void trace_builder_mark(trace_builder *b, uint64_t offset)
+{
+    if (offset >= b->mark_from && b->mark) {
+        b->mark(b->mark_ctx, b->at, b->n_events);
+    }
+}
 /** Push one event. Errors: what flush returns. */
 marey_status trace_builder_event(trace_builder *b, const trace_event_in *e);
 /** For who fills the chunk's rows itself: room for at least one more row and n_args bytes of arguments, after a flush
