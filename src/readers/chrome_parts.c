@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "trace/builder_join.h"
 
@@ -12,6 +13,7 @@ enum {
     LEAD_BYTES_MAX = 64,
     KEY_BYTES_MAX = 4,       /* of those that an event begins with */
     GROWTHS_MAX = 3,         /* how often a part doubles in search of its end */
+    SIZES_MAX = 4,           /* parts of a fast thread are at most so many times as large as those of a slow one */
     ARGS_BYTES = 256 * 1024, /* of a chunk's arguments, at first */
     MARK_BYTES = 16 * 1024
 };
@@ -33,7 +35,8 @@ typedef struct hand {
     size_t n, cap, consumed;
     uint64_t offset; /* in the stream */
     unsigned number;
-    bool holds; /* it was taken, and not dealt with */
+    size_t part_bytes; /* of its next */
+    bool holds;        /* it was taken, and not dealt with */
     bool is_last;
     uint64_t n_correlated_before;
     marey_status status;
@@ -151,7 +154,7 @@ static bool fill(hand *h, size_t cap)
 
 static void cut_part(parts *p, hand *h)
 {
-    size_t cap = p->o->part_bytes > p->carry.n ? p->o->part_bytes : p->carry.n + 1;
+    size_t cap = h->part_bytes > p->carry.n ? h->part_bytes : p->carry.n + 1;
     make_room(h, cap);
     h->n = p->carry.n;
     if (h->n > 0) {
@@ -355,6 +358,20 @@ static bool take_result(hand *h)
     return is_between && !p->is_over && p->status == MAREY_OK;
 }
 
+/* Processors are not equally fast at a time. Who had to wait takes larger parts, who had not takes smaller ones again:
+ * so nobody waits for long. */
+static void choose_size(hand *h, int64_t began_ns, int64_t read_ns, int64_t turn_ns)
+{
+    size_t least = h->all->o->part_bytes;
+    size_t most = least * SIZES_MAX;
+    int64_t waited = turn_ns - read_ns;
+    int64_t busy = read_ns - began_ns + 1;
+    size_t more =
+        waited < busy ? (size_t)((double)h->part_bytes * (double)waited / (double)busy / 2) : h->part_bytes / 2;
+    h->part_bytes = more > h->part_bytes / 32 ? h->part_bytes + more : h->part_bytes - h->part_bytes / 16;
+    h->part_bytes = h->part_bytes < least ? least : h->part_bytes < most ? h->part_bytes : most;
+}
+
 /* @return false: the parts before it have ended otherwise than it began */
 static bool wait_for_turn(hand *h)
 {
@@ -377,10 +394,13 @@ static void *work(void *ctx)
     hand *h = ctx;
     parts *p = h->all;
     for (bool goes_on = true; goes_on && take_part(h);) {
+        int64_t began_ns = clock_now_ns();
         read_part(h);
+        int64_t read_ns = clock_now_ns();
         if (!wait_for_turn(h)) {
             break; /* what it holds is left for the caller */
         }
+        choose_size(h, began_ns, read_ns, clock_now_ns());
         goes_on = take_result(h);
         (void)pthread_mutex_lock(&p->turn);
         atomic_store(&p->stopped, !goes_on); /* first: who sees its turn sees this */
@@ -398,6 +418,7 @@ static hand *make_hand(parts *p)
     hand *h = mem_calloc(1, sizeof *h);
     const trace_builder *to = p->c->b;
     h->all = p;
+    h->part_bytes = p->o->part_bytes;
     diag_init(&h->diag);
     trace_builder_init(&h->b);
     h->b.diag = &h->diag;
