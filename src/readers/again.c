@@ -11,7 +11,7 @@
 #include "parse/source.h"
 #include "readers/run_read.h"
 
-enum { SKIP_BYTES = 256 * 1024 };
+enum { SKIP_BYTES = 256 * 1024, WINDOW_BYTES = 32 * 1024, ARGS_BYTES = 64 * 1024 };
 
 /* The reader, and who is told. */
 typedef struct again {
@@ -104,7 +104,7 @@ static marey_status read_from(again *a, const char *path, uint64_t from, cancel_
     source_options quiet = {0};
     marey_status status = source_open(path, &quiet, &t.source);
     if (status == MAREY_OK && skip(&t, path, from)) {
-        jstream_options o = {.read = read_tail, .progress = may_go_on, .ctx = &t};
+        jstream_options o = {.read = read_tail, .progress = may_go_on, .ctx = &t, .window_bytes = WINDOW_BYTES};
         chrome_restart_walk(&a->json, true, from);
         status = jstream_run(&a->json.walk, &o);
     }
@@ -155,6 +155,10 @@ marey_status again_read(const run_source *s, uint64_t from, again_fn fn, void *c
     b.diag = &unheard;
     b.file = diag_file(&unheard, s->label);
     b.path = s->label;
+    /* Mostly a few events are looked at: huge pages would only be cleared. */
+    b.chunk.rows = mem_alloc(TRACE_CHUNK_EVENTS * sizeof *b.chunk.rows);
+    b.chunk.args = mem_alloc(ARGS_BYTES);
+    b.chunk.cap_args = ARGS_BYTES;
     again *a = mem_calloc(1, sizeof *a);
     a->fn = fn;
     a->ctx = ctx;

@@ -259,7 +259,7 @@ static void parts_are_read_as_the_whole(void **state)
         input_bytes = b.n;
         read_text(b.s, b.n, &t, &got);
         same("in parts", &want, &got);
-        assert_true(round % 4 != 0 || n_parts > b.n / t.part_bytes / 2);
+        assert_true(round % 4 != 0 || n_parts > b.n / t.part_bytes / 8);
         n_all += n_parts;
         strbuf_deinit(&b);
         strbuf_deinit(&want);
