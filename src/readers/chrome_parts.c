@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,6 @@ enum {
 typedef struct hand {
     struct parts *all;
     pthread_t thread;
-    chrome_reader c;
     trace_builder b;
     diag diag;
     chrome_notes notes;
@@ -40,11 +40,13 @@ typedef struct hand {
     bool is_last;
     uint64_t n_correlated_before;
     marey_status status;
+    chrome_reader c; /* last, for it is large, and cleared by itself */
 } hand;
 
 typedef struct parts {
     chrome_reader *c; /* the stream's */
     const chrome_parts_options *o;
+    const char *file; /* for losses */
     bool bare;
     /* what an event begins with, to the first quote */
     char lead[LEAD_BYTES_MAX];
@@ -301,7 +303,7 @@ static void take_losses(hand *h)
     }
     diag_deinit(&h->diag);
     diag_init(&h->diag);
-    h->b.file = diag_file(&h->diag, to->diag && to->file < to->diag->n_files ? to->diag->files[to->file] : "");
+    h->b.file = diag_file(&h->diag, h->all->file);
 }
 
 /* Into the stream's builder. */
@@ -389,10 +391,35 @@ static bool wait_for_turn(hand *h)
     return n == h->number && !atomic_load(&p->stopped);
 }
 
+/* On the hand's own thread, as it takes a while. */
+static void init_hand(hand *h)
+{
+    const parts *p = h->all;
+    const trace_builder *to = p->c->b;
+    h->part_bytes = p->o->part_bytes;
+    diag_init(&h->diag);
+    trace_builder_init(&h->b);
+    h->b.diag = &h->diag;
+    h->b.file = diag_file(&h->diag, p->file);
+    h->b.flush = keep_chunk;
+    h->b.flush_ctx = h;
+    h->b.mark = keep_mark;
+    h->b.mark_ctx = h;
+    /* Most of a chunk's room stays untouched by a part: it had better not be in huge pages. */
+    h->b.chunk.rows = mem_alloc(TRACE_CHUNK_EVENTS * sizeof *h->b.chunk.rows);
+    h->b.chunk.args = mem_alloc(ARGS_BYTES);
+    h->b.chunk.cap_args = ARGS_BYTES;
+    h->b.taker = to->taker ? arg_taker_create(to->taker->shapes) : NULL;
+    chrome_init(&h->c, &h->b);
+    h->c.times_are_text = p->c->times_are_text;
+    h->c.notes = &h->notes;
+}
+
 static void *work(void *ctx)
 {
     hand *h = ctx;
     parts *p = h->all;
+    init_hand(h);
     for (bool goes_on = true; goes_on && take_part(h);) {
         int64_t began_ns = clock_now_ns();
         read_part(h);
@@ -415,26 +442,9 @@ static void *work(void *ctx)
 
 static hand *make_hand(parts *p)
 {
-    hand *h = mem_calloc(1, sizeof *h);
-    const trace_builder *to = p->c->b;
+    hand *h = mem_alloc(sizeof *h);
+    memset(h, 0, offsetof(hand, c));
     h->all = p;
-    h->part_bytes = p->o->part_bytes;
-    diag_init(&h->diag);
-    trace_builder_init(&h->b);
-    h->b.diag = &h->diag;
-    h->b.file = diag_file(&h->diag, to->diag && to->file < to->diag->n_files ? to->diag->files[to->file] : "");
-    h->b.flush = keep_chunk;
-    h->b.flush_ctx = h;
-    h->b.mark = keep_mark;
-    h->b.mark_ctx = h;
-    /* Most of a chunk's room stays untouched by a part: it had better not be in huge pages. */
-    h->b.chunk.rows = mem_alloc(TRACE_CHUNK_EVENTS * sizeof *h->b.chunk.rows);
-    h->b.chunk.args = mem_alloc(ARGS_BYTES);
-    h->b.chunk.cap_args = ARGS_BYTES;
-    h->b.taker = to->taker ? arg_taker_create(to->taker->shapes) : NULL;
-    chrome_init(&h->c, &h->b);
-    h->c.times_are_text = p->c->times_are_text;
-    h->c.notes = &h->notes;
     return h;
 }
 
@@ -482,6 +492,8 @@ marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, c
                               bool *is_over)
 {
     parts p = {.c = c, .o = o, .bare = c->walk.bare, .n_lead = lead_of(rest, n), .offset = c->walk.offset};
+    const diag *d = c->b->diag;
+    p.file = d && c->b->file < d->n_files ? d->files[c->b->file] : "";
     memcpy(p.lead, rest, p.n_lead);
     jkeys_init(&p.keys);
     strbuf_add(&p.carry, rest, n);
@@ -494,7 +506,7 @@ marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, c
     while (p.n_hands < n_threads) {
         hand *h = make_hand(&p);
         if (pthread_create(&h->thread, NULL, work, h) != 0) {
-            free_hand(h);
+            free(h);
             break;
         }
         p.hands[p.n_hands++] = h;
