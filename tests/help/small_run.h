@@ -243,7 +243,9 @@ static inline marey_status small_write(small_run *r, diag *d)
     (void)close(fd);
     (void)unlink(r->path);
     small_finish_model(r);
-    qsort(r->events, r->n, sizeof *r->events, small_by_start);
+    if (r->n > 0) {
+        qsort(r->events, r->n, sizeof *r->events, small_by_start);
+    }
     store_writer *w = NULL;
     store_options o = {0};
     marey_status status = store_writer_create(&w, r->path, &o, d);
