@@ -203,6 +203,7 @@ static void find_job(void *ctx, size_t i, unsigned worker)
         }
     }
     lost_deinit(&s->lost);
+    diag_sort(&s->diag); /* these belong between what was found while reading */
 }
 
 marey_status lost_find(conversion *c)

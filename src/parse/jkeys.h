@@ -114,6 +114,14 @@ static inline uint64_t jkeys_tail(const char *quote)
     return bytes;
 }
 
+/** Is it a key that events begin with? `key` may be NONE. */
+static inline bool jkeys_is_head(jkey key)
+{
+    static const uint32_t heads = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_CAT | 1U << JKEY_ARGS | 1U << JKEY_PID |
+                                  1U << JKEY_TID | 1U << JKEY_TS;
+    return key != JKEY_NONE && (heads >> key & 1);
+}
+
 /** Which of 64 classes a key belongs to by its last four bytes (the opening quote counts as one). */
 static inline unsigned jkeys_end_hash(const char *quote)
 {

@@ -285,8 +285,6 @@ static verdict in_events(jwalk *w, jview *v)
 /* Does an event seem to begin at the '{' at `pos`? MORE: the text is over too early to tell. */
 static jstep looks_like_event(const jwalk *w, const jview *v, size_t pos)
 {
-    static const uint32_t heads = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_CAT | 1U << JKEY_ARGS | 1U << JKEY_PID |
-                                  1U << JKEY_TID | 1U << JKEY_TS;
     size_t quote = jview_solid(v, pos + 1);
     if (quote - pos > BLANKS_MAX) {
         return JSTEP_BAD;
@@ -300,7 +298,7 @@ static jstep looks_like_event(const jwalk *w, const jview *v, size_t pos)
         return known < 6 && !v->last ? JSTEP_MORE : JSTEP_BAD;
     }
     jkey key = jkeys_event(&w->keys, v->text + quote + 1, (size_t)(close - v->text) - quote - 1);
-    return key != JKEY_NONE && (heads >> key & 1) ? JSTEP_DONE : JSTEP_BAD;
+    return jkeys_is_head(key) ? JSTEP_DONE : JSTEP_BAD;
 }
 
 static verdict in_resync(jwalk *w, jview *v)

@@ -91,11 +91,8 @@ static size_t lead_of(const char *text, size_t n)
 /* Is there a key that events begin with, and its quote? */
 static bool is_first_key(const parts *p, const char *text, size_t n)
 {
-    static const uint32_t heads = 1U << JKEY_PH | 1U << JKEY_NAME | 1U << JKEY_CAT | 1U << JKEY_ARGS | 1U << JKEY_PID |
-                                  1U << JKEY_TID | 1U << JKEY_TS;
     const char *quote = memchr(text, '"', n < KEY_BYTES_MAX + 1 ? n : KEY_BYTES_MAX + 1);
-    jkey key = quote ? jkeys_event(&p->keys, text, (size_t)(quote - text)) : JKEY_NONE;
-    return key != JKEY_NONE && (heads >> key & 1);
+    return quote && jkeys_is_head(jkeys_event(&p->keys, text, (size_t)(quote - text)));
 }
 
 /* Does what stands before `at` look like the end of an event and a comma? */

@@ -24,8 +24,9 @@ typedef struct reader_progress {
  * OK.
  *
  * @return OK (losses are in the builder's diag); UNSUPPORTED when it is no trace (one clear sentence in the diag);
- * FORMAT when it is one but nothing in it can be used; IO; CANCELLED; what the builder's flush returned Memory: one
- * window (256 KiB, up to 16 MiB for one huge record), whatever the file's size.
+ * FORMAT when it is one but nothing in it can be used; IO; CANCELLED; what the builder's flush returned. Memory: one
+ * window (256 KiB, up to 16 MiB for one huge record), and with several threads a part or two of the text for each
+ * (chrome_parts.h), whatever the file's size.
  */
 marey_status reader_read_file(const char *path, trace_builder *b, const reader_progress *progress);
 
