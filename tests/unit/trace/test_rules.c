@@ -1,7 +1,8 @@
 /*
  * Contract: every unique name gets one category, the first rule that matches decides, the user's come before the
  * built-in ones; patterns know * and ?, ignore case and mind the input's own category; a fault in the user's file is
- * told with its line. The built-in table knows the usual kernels of the usual libraries.
+ * told with its line. The table that the built-in rules were made into beforehand is what reading them gives. It knows
+ * the usual kernels of the usual libraries.
  */
 #include "cm.h"
 
@@ -263,13 +264,58 @@ static void equals_plain_matching(void **state)
     }
 }
 
+static void assert_same_meaning(const trace_rules *a, const trace_rules *b, const char *name, const char *source)
+{
+    trace_meaning x = trace_rules_classify(a, name, source);
+    trace_meaning y = trace_rules_classify(b, name, source);
+    if (x.category != y.category || x.mark != y.mark) {
+        fail_msg("\"%s\" from \"%s\" means different things", name, source);
+    }
+}
+
+/* Every word of the rules, and what lies between two words, is asked as a name and as a source. */
+static void table_equals_its_text(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {
+        "", "kernel", "cpu_op", "python_function", "gpu_user_annotation", "cuda_runtime", "device"};
+    char path[512];
+    char *text = NULL;
+    size_t n = 0;
+    trace_rules *table = NULL;
+    trace_rules *read = NULL;
+    (void)snprintf(path, sizeof path, "%s/assets/categories.rules", getenv("MAREY_SOURCE_DIR"));
+    assert_int_equal(file_read_all(path, 1 << 20, &text, &n, NULL), MAREY_OK);
+    assert_int_equal(trace_rules_create(&table, NULL, NULL), MAREY_OK);
+    assert_int_equal(trace_rules_create_from(&read, text, n, NULL), MAREY_OK);
+    size_t n_table;
+    size_t n_read;
+    const trace_category *a = trace_rules_categories(table, &n_table);
+    const trace_category *b = trace_rules_categories(read, &n_read);
+    assert_int_equal(n_table, n_read);
+    for (size_t i = 0; i < n_table; i++) {
+        assert_string_equal(a[i].name, b[i].name);
+        assert_int_equal(a[i].klass, b[i].klass);
+        assert_int_equal(a[i].kind, b[i].kind);
+    }
+    for (char *word = strtok(text, " \n\""); word; word = strtok(NULL, " \n\"")) {
+        for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+            assert_same_meaning(table, read, word, sources[i]);
+            assert_same_meaning(table, read, sources[i], word);
+        }
+    }
+    trace_rules_destroy(&table);
+    trace_rules_destroy(&read);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_kernels),         cmocka_unit_test(knows_phases),
         cmocka_unit_test(first_match_decides),   cmocka_unit_test(tells_faults),
         cmocka_unit_test(user_comes_first),      cmocka_unit_test(stays_fast),
-        cmocka_unit_test(equals_plain_matching),
+        cmocka_unit_test(equals_plain_matching), cmocka_unit_test(table_equals_its_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
