@@ -6,10 +6,16 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+#ifdef __x86_64__
+#include <immintrin.h>
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
+#endif
 
 #include "base/mem.h"
 
-enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, WORDS_PAD = 8, AHEAD = 16 };
+enum { MOST_VARINT = 10, MOST_REF = 3, USUAL_MASK = 2, USUAL_NUMBERS = 6, AHEAD = 16 };
+/* Behind what is used: words that are read and written with those before them, and bytes that are written so. */
+enum { WORDS_PAD = 16, NUMBERS_PAD = 64 };
 _Static_assert(ARG_SHAPES_MAX + 1 < 1 << 7 * MOST_REF, "a template's number and what stands beside them");
 
 /* A shape that the block uses. */
@@ -34,13 +40,25 @@ struct args_encoder {
     uint32_t *local; /* by shape: index in `templates` + 1; 0, or behind its end: the block doesn't use it */
     size_t n_local;
     bytes refs, masks, numbers, literals;
+    bool has_avx512;
 };
 
 args_encoder *args_encoder_create(const arg_shapes *shapes)
 {
     args_encoder *e = mem_calloc(1, sizeof *e);
     e->shapes = shapes;
+    args_encoder_set_wide(e, true);
     return e;
+}
+
+void args_encoder_set_wide(args_encoder *e, bool is_wide)
+{
+#ifdef __x86_64__
+    e->has_avx512 = is_wide && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                    __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+#else
+    e->has_avx512 = false && is_wide;
+#endif
 }
 
 void args_encoder_destroy(args_encoder **ee)
@@ -82,6 +100,19 @@ static inline uint8_t *put_varint(uint8_t *p, uint64_t v)
     }
     *p++ = (uint8_t)v;
     return p;
+}
+
+/* A reference: which one comes next is as good as random, and mostly they take one byte or two. There is room for
+ * MOST_REF bytes. */
+static inline uint8_t *put_ref(uint8_t *p, uint32_t v)
+{
+    if (v >= 1U << 14) {
+        return put_varint(p, v);
+    }
+    unsigned is_long = v >= 0x80;
+    p[0] = (uint8_t)((v & 0x7f) | is_long << 7);
+    p[1] = (uint8_t)(v >> 7);
+    return p + 1 + is_long;
 }
 
 static inline void add_varint(bytes *b, uint64_t v)
@@ -156,10 +187,83 @@ static uint8_t *put_wide(uint8_t *out, arg_values values, uint32_t *words, size_
     return out;
 }
 
-/* Words that are 0, and WORDS_PAD more behind them. */
+#ifdef __x86_64__
+/*
+ * The same for eight values at once, and nothing is jumped over or gone round: what is put depends on numbers that are
+ * as good as random. A change of at most 56 bits is its seven-bit groups, a byte each, of which those from the highest
+ * that is not zero on are squeezed together; the lowest of a value that changed is there in any case.
+ */
+AVX512 static inline uint8_t *put_groups(uint8_t *out, __m512i zigzag, unsigned changed)
+{
+    const __m512i shifts = _mm512_set1_epi64(0x312a231c150e0700);
+    __m512i groups = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, zigzag), _mm512_set1_epi8(0x7f));
+    uint64_t used = _mm512_test_epi8_mask(groups, groups);
+    used |= used >> 1 & 0x7f7f7f7f7f7f7f7f;
+    used |= used >> 2 & 0x3f3f3f3f3f3f3f3f;
+    used |= used >> 4 & 0x0f0f0f0f0f0f0f0f;
+    used |= _pdep_u64(changed, 0x0101010101010101);
+    __m512i go_on = _mm512_set1_epi8((char)0x80);
+    groups = _mm512_mask_add_epi8(groups, used >> 1 & 0x7f7f7f7f7f7f7f7f, groups, go_on);
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(used, groups));
+    return out + __builtin_popcountll(used);
+}
+
+/* Of n values from the i-th on: a bit for each that is there, at most 8. */
+static inline unsigned there_are(size_t n, size_t i)
+{
+    return n - i < 8 ? (1U << (n - i)) - 1 : UINT8_MAX;
+}
+
+/* Changes go by their sign in the lowest bit; 0 where nothing changed. */
+AVX512 static inline __m512i zigzag_of(unsigned changed, __m512i now, __m512i before)
+{
+    __m512i change = _mm512_maskz_sub_epi64((__mmask8)changed, now, before);
+    return _mm512_xor_si512(_mm512_slli_epi64(change, 1), _mm512_srai_epi64(change, 63));
+}
+
+AVX512 static inline uint8_t *put_narrow_avx512(uint8_t *out, const char *values, uint32_t *words, size_t n,
+                                                uint8_t *mask)
+{
+    for (size_t i = 0; i < n; i += 8, values += 8 * sizeof *words, words += 8) {
+        __m256i now = _mm256_loadu_si256((const __m256i *)(const void *)values);
+        __m256i before = _mm256_loadu_si256((const __m256i *)(const void *)words);
+        unsigned changed = _mm256_cmpneq_epi32_mask(now, before) & there_are(n, i);
+        *mask++ = (uint8_t)changed;
+        _mm256_storeu_si256((__m256i *)(void *)words, _mm256_mask_mov_epi32(before, (__mmask8)changed, now));
+        out = put_groups(out, zigzag_of(changed, _mm512_cvtepu32_epi64(now), _mm512_cvtepu32_epi64(before)), changed);
+    }
+    return out;
+}
+
+AVX512 static inline uint8_t *put_wide_avx512(uint8_t *out, arg_values values, uint32_t *words, size_t n, uint8_t *mask)
+{
+    const size_t size = values.is_wide ? sizeof(uint64_t) : sizeof(uint32_t);
+    for (size_t i = 0; i < n; i += 8, values.p += 8 * size, words += 16) {
+        const unsigned there = there_are(n, i);
+        __m512i before = _mm512_loadu_si512(words);
+        __m512i now = values.is_wide
+                          ? _mm512_maskz_loadu_epi64((__mmask8)there, values.p)
+                          : _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)values.p));
+        unsigned changed = _mm512_cmpneq_epi64_mask(now, before) & there;
+        __m512i zigzag = zigzag_of(changed, now, before);
+        if (_mm512_cmpge_epu64_mask(zigzag, _mm512_set1_epi64((int64_t)1 << 56)) != 0) {
+            out = put_wide(out, values, words, n - i < 8 ? n - i : 8, mask++);
+            continue;
+        }
+        *mask++ = (uint8_t)changed;
+        _mm512_storeu_si512(words, _mm512_mask_mov_epi64(before, (__mmask8)changed, now));
+        out = put_groups(out, zigzag, changed);
+    }
+    return out;
+}
+#endif
+
+/* Words that are 0, and WORDS_PAD more behind them. Those that are read and written together are those of one template
+ * alone: to read what was just written in other pieces takes its time. */
 static size_t reserve_words(args_encoder *e, size_t n)
 {
     size_t first = e->n_words;
+    n = (n + WORDS_PAD - 1) / WORDS_PAD * WORDS_PAD;
     VEC_RESERVE(e->words, e->cap_words, first + n + WORDS_PAD);
     memset(e->words + first, 0, (n + WORDS_PAD) * sizeof *e->words);
     e->n_words += n;
@@ -175,23 +279,6 @@ static void widen(args_encoder *e, local_template *t)
     }
     t->first_word = first;
     t->is_wide = true;
-}
-
-static inline void put_changes(args_encoder *e, local_template *t, const char *record)
-{
-    size_t n = t->n_values;
-    arg_values values = arg_values_of(record);
-    if (values.is_wide && !t->is_wide) {
-        widen(e, t);
-    }
-    VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n / 8 + 1);
-    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * MOST_VARINT);
-    uint32_t *before = e->words + t->first_word;
-    uint8_t *mask = e->masks.p + e->masks.n;
-    uint8_t *out = e->numbers.p + e->numbers.n;
-    out = t->is_wide ? put_wide(out, values, before, n, mask) : put_narrow(out, values.p, before, n, mask);
-    e->masks.n += (n + 7) / 8;
-    e->numbers.n = (size_t)(out - e->numbers.p);
 }
 
 static void reserve_local(args_encoder *e, size_t n)
@@ -213,32 +300,137 @@ static uint32_t new_template(args_encoder *e, uint32_t id)
     return e->local[id] = (uint32_t)e->n_templates;
 }
 
+/* Where the next event's changes go. */
+typedef struct changes {
+    uint8_t *mask, *out;
+} changes;
+
+/* Room for those of n values more. */
+static inline changes room_for(args_encoder *e, size_t n)
+{
+    VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n / 8 + 1);
+    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * MOST_VARINT + NUMBERS_PAD);
+    return (changes){e->masks.p + e->masks.n, e->numbers.p + e->numbers.n};
+}
+
+static inline void put_so_far(args_encoder *e, const uint8_t *mask, const uint8_t *out)
+{
+    e->masks.n = (size_t)(mask - e->masks.p);
+    e->numbers.n = (size_t)(out - e->numbers.p);
+}
+
+static void put_changes(args_encoder *e, local_template *t, const char *record)
+{
+    const size_t n = t->n_values;
+    arg_values values = arg_values_of(record);
+    if (values.is_wide && !t->is_wide) {
+        widen(e, t);
+    }
+    uint32_t *before = e->words + t->first_word;
+    changes c = room_for(e, n);
+#ifdef __x86_64__
+    if (e->has_avx512) {
+        c.out = t->is_wide ? put_wide_avx512(c.out, values, before, n, c.mask)
+                           : put_narrow_avx512(c.out, values.p, before, n, c.mask);
+        put_so_far(e, c.mask + (n + 7) / 8, c.out);
+        return;
+    }
+#endif
+    c.out = t->is_wide ? put_wide(c.out, values, before, n, c.mask) : put_narrow(c.out, values.p, before, n, c.mask);
+    put_so_far(e, c.mask + (n + 7) / 8, c.out);
+}
+
+/* An event of any kind. @return behind its reference */
+static uint8_t *add_one(args_encoder *e, uint8_t *refs, const char *record, uint32_t len)
+{
+    if (len == 0) {
+        *refs++ = 0;
+        return refs;
+    }
+    uint32_t head = arg_record_shape(record);
+    if (head == 0) {
+        *refs++ = 1;
+        put_literal(e, record + sizeof head, len - sizeof head);
+        return refs;
+    }
+    uint32_t index = head - 1 < e->n_local ? e->local[head - 1] : 0;
+    index = index ? index : new_template(e, head - 1);
+    refs = put_ref(refs, index + 1);
+    put_changes(e, &e->templates[index - 1], record);
+    return refs;
+}
+
+/* They lie in another order. */
+static inline void fetch_ahead(const char *const *records, size_t i, size_t n)
+{
+    if (i + AHEAD < n) {
+        __builtin_prefetch(records[i + AHEAD]);
+    }
+}
+
+static uint8_t *add_plain(args_encoder *e, uint8_t *refs, const char *const *records, const uint32_t *len, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fetch_ahead(records, i, n);
+        refs = add_one(e, refs, records[i], len[i]);
+    }
+    return refs;
+}
+
+#ifdef __x86_64__
+/* The template of an event as most are: it was there before and has few values, all narrow. NULL: it is another */
+static inline local_template *usual_template(const args_encoder *e, const char *record, uint32_t len, uint32_t *index)
+{
+    if (len == 0) {
+        return NULL;
+    }
+    uint32_t shape = 0;
+    memcpy(&shape, record, sizeof shape); /* none is so high that a wide one were among those of the block */
+    *index = shape - 1 < e->n_local ? e->local[shape - 1] : 0;
+    local_template *t = &e->templates[*index - 1];
+    return *index != 0 && !t->is_wide && t->n_values <= 8 ? t : NULL;
+}
+
+AVX512 static uint8_t *add_avx512(args_encoder *e, uint8_t *refs, const char *const *records, const uint32_t *len,
+                                  size_t n)
+{
+    enum { MOST_USUAL = 8 * MOST_VARINT + NUMBERS_PAD };
+    changes c = room_for(e, 0);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t index = 0;
+        fetch_ahead(records, i, n);
+        const local_template *t = usual_template(e, records[i], len[i], &index);
+        bool has_room = e->numbers.p + e->numbers.cap - c.out >= MOST_USUAL && e->masks.p + e->masks.cap > c.mask;
+        if (t && has_room) {
+            refs = put_ref(refs, index + 1);
+            c.out =
+                put_narrow_avx512(c.out, records[i] + sizeof(uint32_t), e->words + t->first_word, t->n_values, c.mask);
+            c.mask += t->n_values > 0;
+            continue;
+        }
+        put_so_far(e, c.mask, c.out);
+        refs = add_one(e, refs, records[i], len[i]);
+        c = room_for(e, 0);
+    }
+    put_so_far(e, c.mask, c.out);
+    return refs;
+}
+#endif
+
 void args_encoder_add(args_encoder *e, const char *const *records, const uint32_t *len, size_t n)
 {
     VEC_RESERVE(e->refs.p, e->refs.cap, e->refs.n + n * MOST_REF);
     VEC_RESERVE(e->masks.p, e->masks.cap, e->masks.n + n * USUAL_MASK);
-    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * USUAL_NUMBERS);
+    VEC_RESERVE(e->numbers.p, e->numbers.cap, e->numbers.n + n * USUAL_NUMBERS + NUMBERS_PAD);
     uint8_t *refs = e->refs.p + e->refs.n;
-    for (size_t i = 0; i < n; i++) {
-        const char *record = records[i];
-        if (i + AHEAD < n) { /* they lie in another order */
-            __builtin_prefetch(records[i + AHEAD]);
-        }
-        if (len[i] == 0) {
-            *refs++ = 0;
-            continue;
-        }
-        uint32_t head = arg_record_shape(record);
-        if (head == 0) {
-            *refs++ = 1;
-            put_literal(e, record + sizeof head, len[i] - sizeof head);
-            continue;
-        }
-        uint32_t index = head - 1 < e->n_local ? e->local[head - 1] : 0;
-        index = index ? index : new_template(e, head - 1);
-        refs = put_varint(refs, (uint64_t)index + 1);
-        put_changes(e, &e->templates[index - 1], record);
+#ifdef __x86_64__
+    if (e->has_avx512) {
+        refs = add_avx512(e, refs, records, len, n);
+        e->refs.n = (size_t)(refs - e->refs.p);
+        return;
     }
+#endif
+    refs = add_plain(e, refs, records, len, n);
     e->refs.n = (size_t)(refs - e->refs.p);
 }
 

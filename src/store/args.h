@@ -29,6 +29,8 @@ typedef struct args_encoder args_encoder;
 
 args_encoder *args_encoder_create(const arg_shapes *shapes);
 void args_encoder_destroy(args_encoder **e);
+/** false: as if the processor had no more than all have; for tests. The stream is the same. */
+void args_encoder_set_wide(args_encoder *e, bool is_wide);
 /** Start a block. */
 void args_encoder_begin(args_encoder *e);
 /** The next n events: each one's record is the len[i] bytes at records[i], with ARG_RECORD_PAD_BYTES readable behind

@@ -197,9 +197,9 @@ static size_t pack_parts(codec *c, const uint8_t *in, const deflate_part *parts,
 }
 
 /* More repeats among texts than among numbers. */
-static unsigned patience_for(size_t size)
+static unsigned patience_for(size_t size, codec_look look)
 {
-    return size == 1 ? DEFLATE_PATIENCE + 1 : DEFLATE_PATIENCE;
+    return look == CODEC_RUNS ? DEFLATE_RUNS : size == 1 ? DEFLATE_PATIENCE + 1 : DEFLATE_PATIENCE;
 }
 
 /* Where hardly anything repeats: libdeflate knows how to store bytes as they are. */
@@ -213,7 +213,7 @@ static size_t pack_noise(codec *c, const uint8_t *in, size_t bytes)
 }
 
 /* Elements of which `n` are there, and so many zeros behind them that they need not be written into every plane. */
-static size_t pack_sparse(codec *c, const void *data, size_t n, size_t whole, size_t size)
+static size_t pack_sparse(codec *c, const void *data, size_t n, size_t whole, size_t size, codec_look look)
 {
     deflate_part parts[sizeof(uint64_t)];
     size_t stride = n + 1;
@@ -223,10 +223,10 @@ static size_t pack_sparse(codec *c, const void *data, size_t n, size_t whole, si
         c->planes[k * stride + n] = 0;
         parts[k] = (deflate_part){k * stride, n, whole - n};
     }
-    return pack_parts(c, c->planes, parts, size, patience_for(size), whole * size);
+    return pack_parts(c, c->planes, parts, size, patience_for(size, look), whole * size);
 }
 
-static size_t pack_whole(codec *c, const void *data, size_t n, size_t size)
+static size_t pack_whole(codec *c, const void *data, size_t n, size_t size, codec_look look)
 {
     deflate_part parts[sizeof(uint64_t)];
     const uint8_t *in = data;
@@ -238,22 +238,22 @@ static size_t pack_whole(codec *c, const void *data, size_t n, size_t size)
     for (size_t k = 0; k < size; k++) {
         parts[k] = (deflate_part){k * n, n, 0};
     }
-    size_t length = pack_parts(c, in, parts, size, patience_for(size), n * size);
+    size_t length = pack_parts(c, in, parts, size, patience_for(size, look), n * size);
     length = length > 0 ? length : pack_noise(c, in, n * size);
     MAREY_ASSERT(length > 0);
     return length;
 }
 
-size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size)
+size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size, codec_look look)
 {
     MAREY_ASSERT(size >= 1 && size <= sizeof(uint64_t));
-    size_t length = whole - n >= DEFLATE_LEAST_ZEROS ? pack_sparse(c, data, n, whole, size) : 0;
+    size_t length = whole - n >= DEFLATE_LEAST_ZEROS ? pack_sparse(c, data, n, whole, size, look) : 0;
     if (length > 0 || n == whole) {
-        return length > 0 ? length : pack_whole(c, data, n, size);
+        return length > 0 ? length : pack_whole(c, data, n, size, look);
     }
     uint8_t *all = mem_calloc(whole, size);
     memcpy(all, data, n * size);
-    length = pack_whole(c, all, whole, size);
+    length = pack_whole(c, all, whole, size, look);
     free(all);
     return length;
 }
@@ -294,7 +294,7 @@ size_t codec_pack_pieces(codec *c, const uint8_t *bytes, size_t n_bytes, const u
 {
     MAREY_ASSERT(piece >= DEFLATE_LEAST_ZEROS && n_bytes % (64 * piece) == 0);
     size_t n_parts = parts_of(c, n_bytes / piece, pieces, piece);
-    size_t length = pack_parts(c, bytes, c->parts, n_parts, 0, n_bytes); /* there is little but runs in them */
+    size_t length = pack_parts(c, bytes, c->parts, n_parts, DEFLATE_RUNS, n_bytes);
     length = length > 0 ? length : pack_noise(c, bytes, n_bytes);
     MAREY_ASSERT(length > 0);
     return length;
@@ -302,7 +302,7 @@ size_t codec_pack_pieces(codec *c, const uint8_t *bytes, size_t n_bytes, const u
 
 size_t codec_pack(codec *c, const void *data, size_t n, size_t size)
 {
-    return codec_pack_padded(c, data, n, n, size);
+    return codec_pack_padded(c, data, n, n, size, CODEC_REPEATS);
 }
 
 bool codec_unpack(codec *c, const uint8_t *packed, size_t length, size_t n, size_t size, void *out)

@@ -30,10 +30,13 @@ void unshuffle_bytes(const uint8_t *in, size_t n, size_t size, void *out);
 /** Pack n elements of `size` bytes (size 1: no shuffle). @return length; the bytes are in c->packed until the next call
  */
 size_t codec_pack(codec *c, const void *data, size_t n, size_t size);
+/* What is looked for: all that repeats; or runs of one byte alone, which is sooner done, where there is little else. */
+typedef enum codec_look { CODEC_REPEATS, CODEC_RUNS } codec_look;
 /** The same with zeros behind the n elements, so that they are `whole`, which need not be in memory. */
-size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size);
-/** The same for bytes without a shuffle, of which only some pieces hold anything but zeros: bit i % 64 of pieces[i /
- * 64] says whether the bytes from i * piece on do. n_bytes is a multiple of 64 pieces. */
+size_t codec_pack_padded(codec *c, const void *data, size_t n, size_t whole, size_t size, codec_look look);
+/** The same for bytes without a shuffle, in which only runs are looked for, and of which only some pieces hold anything
+ * but zeros: bit i % 64 of pieces[i / 64] says whether the bytes from i * piece on do. n_bytes is a multiple of 64
+ * pieces. */
 size_t codec_pack_pieces(codec *c, const uint8_t *bytes, size_t n_bytes, const uint64_t *pieces, size_t piece);
 /** The largest length that codec_pack() can give. */
 size_t codec_bound(size_t bytes);

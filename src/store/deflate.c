@@ -11,17 +11,16 @@
 
 #include "base/mem.h"
 #include "store/deflate_codes.h"
+#include "store/deflate_runs.h"
 
 enum {
     HASH_BITS = 13,
     MIN_RUN = 7,   /* shorter ones are hardly cheaper than their bytes, and what they take is by the piece */
     KEY_BYTES = 7, /* of a repetition that is no run; at most 7 */
-    MAX_MATCH = 258,
+    MAX_MATCH = MATCH_LONGEST,
     WINDOW = 32768,
     BLOCK_TOKENS = 32768, /* literals and matches that share a pair of codes */
-    BLOCK_SEQUENCES = 8192,
-    END_OF_BLOCK = 256,
-    HEAD_BYTES = 512
+    BLOCK_SEQUENCES = 8192
 };
 
 /* Bytes as they are, then a repetition of any length (0: none). Its distance: the symbol, the bits that follow it and
@@ -31,12 +30,6 @@ typedef struct sequence {
     uint16_t extra;
     uint8_t n_extra, symbol;
 } sequence;
-
-/* How a length is said: its symbol less 257, the bits that follow it and their value. */
-typedef struct length_entry {
-    uint8_t symbol, n_extra;
-    uint16_t extra;
-} length_entry;
 
 struct deflater {
     uint32_t
@@ -49,19 +42,11 @@ struct deflater {
     uint32_t litlen_freq[N_LITLEN];
     uint32_t dist_freq[N_DIST];
     code litlen[N_LITLEN], dist[N_DIST];
-    length_entry lengths[MAX_MATCH + 1]; /* by length, from 3 on */
+    length_table lengths;
+    deflate_runs runs;
     bit_writer out;
     bool is_full;
 };
-
-/* ------------------------------------------------------------------ tables of RFC 1951, 3.2.5 */
-
-enum { N_LENGTHS = N_LITLEN - 257 };
-
-static const uint16_t LENGTH_BASE[N_LENGTHS] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                                31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-static const uint8_t LENGTH_EXTRA[N_LENGTHS] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                                2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
 
 static inline void set_dist(sequence *s, unsigned dist)
 {
@@ -90,7 +75,7 @@ enum { REST_SPLIT = MAX_MATCH - 3 }; /* where the rest is too long for one match
 /* One match, of at most 47 bits. */
 static inline void put_match(const deflater *d, bit_writer *w, uint32_t length, const sequence *s)
 {
-    length_entry l = d->lengths[length];
+    length_entry l = d->lengths.of[length];
     code c = d->litlen[257 + l.symbol];
     code dist = d->dist[s->symbol];
     unsigned n = code_bits(c);
@@ -200,12 +185,12 @@ static void count_symbols(deflater *d)
         uint32_t rest = s->length - whole * MAX_MATCH;
         uint32_t *of_dist = &dist_freq[s->symbol];
         if (rest > MAX_MATCH) {
-            freq[257 + d->lengths[REST_SPLIT].symbol]++;
+            freq[257 + d->lengths.of[REST_SPLIT].symbol]++;
             (*of_dist)++;
             rest -= REST_SPLIT;
         }
-        freq[257 + d->lengths[MAX_MATCH].symbol] += whole;
-        freq[257 + d->lengths[rest].symbol]++;
+        freq[257 + d->lengths.of[MAX_MATCH].symbol] += whole;
+        freq[257 + d->lengths.of[rest].symbol]++;
         *of_dist += whole + 1;
     }
     for (unsigned i = 0; i < END_OF_BLOCK; i++) {
@@ -224,7 +209,7 @@ static uint64_t block_bits(const deflater *d)
         sum += (uint64_t)d->litlen_freq[i] * code_bits(d->litlen[i]);
     }
     for (unsigned i = 257; i < N_LITLEN; i++) {
-        sum += (uint64_t)d->litlen_freq[i] * LENGTH_EXTRA[i - 257];
+        sum += (uint64_t)d->litlen_freq[i] * DEFLATE_LENGTH_EXTRA[i - 257];
     }
     for (unsigned i = 0; i < N_DIST; i++) {
         sum += (uint64_t)d->dist_freq[i] * (code_bits(d->dist[i]) + (i < 4 ? 0U : i / 2 - 1));
@@ -243,7 +228,7 @@ static void end_block(deflater *d, bool is_last)
     count_symbols(d);
     deflate_make_codes(d->litlen_freq, N_LITLEN, MAX_LITLEN_BITS, d->litlen);
     deflate_make_codes(d->dist_freq, N_DIST, MAX_DIST_BITS, d->dist);
-    if (has_room(d, HEAD_BYTES + block_bits(d) / 8)) {
+    if (has_room(d, BLOCK_HEAD_BYTES + block_bits(d) / 8)) {
         deflate_put_head(&d->out, d->litlen, d->dist, is_last);
         put_sequences(d);
     }
@@ -255,7 +240,7 @@ static void put_stored(deflater *d, const uint8_t *p, size_t n)
 {
     enum { MOST = 65535, HEAD = 5 };
     bit_writer *w = &d->out;
-    for (size_t part; n > 0 && has_room(d, n + HEAD_BYTES); n -= part, p += part) {
+    for (size_t part; n > 0 && has_room(d, n + BLOCK_HEAD_BYTES); n -= part, p += part) {
         part = n < MOST ? n : MOST;
         put_bits(w, 0, 3);
         put_bits(w, 0, (8 - w->n) & 7);
@@ -429,10 +414,11 @@ static void find_matches(deflater *d, uint32_t base, size_t begin, size_t first,
 
 /* ------------------------------------------------------------------ parts */
 
-/* Would codes of its own save less than about two in a hundred? From a sample of them. */
-enum { LEAST_NOISE = 4096, SAMPLE = 1024 };
+/* Would codes of its own save next to nothing? From a sample of them. `percent`: how much likelier than among all bytes
+ * alike it may be that two are the same; 110 leaves savings of about two in a hundred, 150 of four. */
+enum { LEAST_NOISE = 4096, SAMPLE = 1024, USUAL_NOISE = 110, RUNS_NOISE = 150 };
 
-static bool is_noise(const uint8_t *p, size_t n)
+static bool is_noise(const uint8_t *p, size_t n, unsigned percent)
 {
     uint32_t freq[256] = {0};
     uint64_t squares = 0;
@@ -450,7 +436,7 @@ static bool is_noise(const uint8_t *p, size_t n)
         squares += (uint64_t)freq[k] * freq[k];
     }
     const uint64_t flat = SAMPLE + SAMPLE * SAMPLE / 256; /* expected where all bytes are as likely */
-    return squares < flat + flat / 10;
+    return squares * 100 < flat * percent;
 }
 
 /* Nearly all of it literals? Then they are stored. */
@@ -499,6 +485,60 @@ static uint32_t add_adler(uint32_t sum, const uint8_t *in, const deflate_part *p
     return (uint32_t)(b << 16 | a);
 }
 
+/* ------------------------------------------------------------------ runs alone */
+
+static void end_runs(deflater *d, bool is_last)
+{
+    deflate_runs_codes codes;
+    size_t most = deflate_runs_make_codes(&d->runs, &d->lengths, &codes);
+    if (has_room(d, most)) {
+        deflate_runs_put(&d->runs, &codes, &d->out, is_last);
+    }
+    d->runs.n_tokens = 0;
+    d->runs.n_longs = 0;
+}
+
+static void find_runs(deflater *d, const deflate_part *p, bool has_front)
+{
+    const uint8_t *at = d->in + p->at;
+    for (size_t left = p->n, n; left > 0; left -= n, at += n, has_front = true) {
+        if (deflate_runs_is_full(&d->runs)) {
+            end_runs(d, false);
+        }
+        n = smaller(left, RUNS_SLICE);
+        deflate_runs_add(&d->runs, at, n, has_front);
+    }
+}
+
+/* As add_parts(). What looks random is not looked at but stored. */
+static uint32_t add_runs(deflater *d, const deflate_part *parts, size_t n_parts)
+{
+    size_t behind = SIZE_MAX;
+    uint32_t sum = 1;
+    for (const deflate_part *p = parts; p < parts + n_parts; p++) {
+        const bool has_front = p->at == behind;
+        if (p->n >= LEAST_NOISE && is_noise(d->in + p->at, p->n, RUNS_NOISE)) {
+            if (d->runs.n_tokens > 0) {
+                end_runs(d, false);
+            }
+            put_stored(d, d->in + p->at, p->n);
+        } else {
+            find_runs(d, p, has_front);
+        }
+        if (p->n_zeros > 0) {
+            if (deflate_runs_is_full(&d->runs)) {
+                end_runs(d, false);
+            }
+            deflate_runs_add_zeros(&d->runs, p->n_zeros, (has_front || p->n > 0) && d->in[p->at + p->n - 1] == 0);
+        }
+        sum = add_adler(sum, d->in, p);
+        behind = p->at + p->n + p->n_zeros;
+    }
+    return sum;
+}
+
+/* ------------------------------------------------------------------ all parts */
+
 /* @return the sum of all bytes */
 static uint32_t add_parts(deflater *d, const deflate_part *parts, size_t n_parts)
 {
@@ -513,7 +553,7 @@ static uint32_t add_parts(deflater *d, const deflate_part *parts, size_t n_parts
             base = d->base - (uint32_t)p->at;
             begin = p->at;
         }
-        if (p->n >= LEAST_NOISE && is_noise(d->in + p->at, p->n)) {
+        if (p->n >= LEAST_NOISE && is_noise(d->in + p->at, p->n, USUAL_NOISE)) {
             add_noise(d, base, begin, p->at, end);
         } else if (p->n > 0) {
             find_matches(d, base, begin, p->at, end);
@@ -537,11 +577,14 @@ deflater *deflater_create(void)
     d->base = 1;
     d->n_sequences = 0;
     d->n_tokens = 0;
-    for (unsigned length = 3, k = 0; length <= MAX_MATCH; length++) {
-        k += k + 1 < N_LENGTHS && length == LENGTH_BASE[k + 1];
-        d->lengths[length] = (length_entry){(uint8_t)k, LENGTH_EXTRA[k], (uint16_t)(length - LENGTH_BASE[k])};
-    }
+    deflate_fill_lengths(&d->lengths);
+    deflate_runs_init(&d->runs, true);
     return d;
+}
+
+void deflater_set_wide(deflater *d, bool is_wide)
+{
+    deflate_runs_init(&d->runs, is_wide);
 }
 
 void deflater_destroy(deflater **d)
@@ -567,7 +610,7 @@ size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, 
     if (cap < ENDS) {
         return 0;
     }
-    if (positions_of(parts, n_parts) > UINT32_MAX - d->base) {
+    if (patience != DEFLATE_RUNS && positions_of(parts, n_parts) > UINT32_MAX - d->base) {
         memset(d->heads, 0, sizeof d->heads);
         d->base = 1;
     }
@@ -577,8 +620,14 @@ size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, 
     d->patience = patience;
     out[0] = 0x78;
     out[1] = 0x01;
-    uint32_t sum = __builtin_bswap32(add_parts(d, parts, n_parts));
-    end_block(d, true);
+    uint32_t sum = 0;
+    if (patience == DEFLATE_RUNS) {
+        sum = __builtin_bswap32(add_runs(d, parts, n_parts));
+        end_runs(d, true);
+    } else {
+        sum = __builtin_bswap32(add_parts(d, parts, n_parts));
+        end_block(d, true);
+    }
     if (d->is_full) {
         return 0;
     }

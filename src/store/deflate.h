@@ -8,6 +8,7 @@
 #ifndef MAREY_STORE_DEFLATE_H
 #define MAREY_STORE_DEFLATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,18 +28,23 @@ typedef struct deflater deflater;
 
 deflater *deflater_create(void);
 void deflater_destroy(deflater **d);
+/** false: as if the processor had no more than all have; for tests. The streams are the same. */
+void deflater_set_wide(deflater *d, bool is_wide);
 
 /**
  * A zlib stream (RFC 1950) of the bytes of all parts, one after the other. The same parts give the same stream.
  *
  * @param parts     at most 1 GiB in all, ascending in `in` and apart from one another
  * @param patience  0 to 31: where nothing repeats the search looks at fewer and fewer places: after 2^patience in vain
- *                  at every second, after as many more at every third, ...
+ *                  at every second, after as many more at every third, ...; or DEFLATE_RUNS
  * @param cap       bytes at `out`
  * @return          length of the stream; 0 when `cap` does not hold it
  */
 size_t deflate_parts(deflater *d, const uint8_t *in, const deflate_part *parts, size_t n_parts, unsigned patience,
                      uint8_t *out, size_t cap);
+
+/* Instead of a patience: nothing is looked for but runs of one byte, and what looks random is stored. */
+enum { DEFLATE_RUNS = 32 };
 
 /* One more takes a tenth more time and finds two in a hundred more. */
 enum { DEFLATE_PATIENCE = 1 };

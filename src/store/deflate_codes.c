@@ -180,6 +180,21 @@ void deflate_make_codes(const uint32_t *freq, unsigned n_symbols, unsigned limit
     }
 }
 
+/* ------------------------------------------------------------------ tables of RFC 1951, 3.2.5 */
+
+static const uint16_t LENGTH_BASE[N_LENGTHS] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                                31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+const uint8_t DEFLATE_LENGTH_EXTRA[N_LENGTHS] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                                 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+
+void deflate_fill_lengths(length_table *t)
+{
+    for (unsigned length = MATCH_SHORTEST, k = 0; length <= MATCH_LONGEST; length++) {
+        k += k + 1 < N_LENGTHS && length == LENGTH_BASE[k + 1];
+        t->of[length] = (length_entry){(uint8_t)k, DEFLATE_LENGTH_EXTRA[k], (uint16_t)(length - LENGTH_BASE[k])};
+    }
+}
+
 /* ------------------------------------------------------------------ heads */
 
 /* The lengths of both codes as symbols 0..18 with their extra bits, above bit 8. @return how many */

@@ -11,8 +11,26 @@ enum {
     N_CODELEN = 19,
     MAX_LITLEN_BITS = 14, /* one less than allowed, so that four literals are put at once */
     MAX_DIST_BITS = 15,
-    MAX_CODELEN_BITS = 7
+    MAX_CODELEN_BITS = 7,
+    N_LENGTHS = N_LITLEN - 257,
+    MATCH_SHORTEST = 3,
+    MATCH_LONGEST = 258,
+    END_OF_BLOCK = 256,
+    BLOCK_HEAD_BYTES = 512 /* most that a block's head takes */
 };
+
+/* How a match's length is said: its symbol less 257, the bits that follow it and their value. */
+typedef struct length_entry {
+    uint8_t symbol, n_extra;
+    uint16_t extra;
+} length_entry;
+
+/* By length, from MATCH_SHORTEST on. */
+typedef struct length_table {
+    length_entry of[MATCH_LONGEST + 1];
+} length_table;
+extern const uint8_t DEFLATE_LENGTH_EXTRA[N_LENGTHS];
+void deflate_fill_lengths(length_table *t);
 
 /* By symbol: its code, ready to be put, above its length in the lowest CODE_SHIFT bits; 0: it has none. */
 enum { CODE_SHIFT = 8 };
@@ -53,7 +71,7 @@ static inline void put_code(bit_writer *w, code c)
     put_bits(w, c >> CODE_SHIFT, code_bits(c));
 }
 
-/** The head of a block with its own codes. At most 512 bytes. */
+/** The head of a block with its own codes. At most BLOCK_HEAD_BYTES. */
 void deflate_put_head(bit_writer *w, const code litlen[N_LITLEN], const code dist[N_DIST], int is_last);
 
 #endif

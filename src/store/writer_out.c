@@ -112,7 +112,9 @@ static marey_status put_packed(store_writer *w, schema_id id, const codec *c, si
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        size_t whole, chunk_hint *hint)
 {
-    size_t length = codec_pack_padded(c, data, n, whole, schema_type_size(SCHEMA[id].type));
+    bool is_times = id == S_EVENT_START || id == S_EVENT_DUR;
+    size_t length =
+        codec_pack_padded(c, data, n, whole, schema_type_size(SCHEMA[id].type), is_times ? CODEC_RUNS : CODEC_REPEATS);
     return put_packed(w, id, c, length, index, hint);
 }
 

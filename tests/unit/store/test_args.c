@@ -1,5 +1,6 @@
 /*
- * Contract: arguments come back byte for byte, whatever they hold; streams of damaged bytes give FORMAT, never a crash.
+ * Contract: arguments come back byte for byte, whatever they hold; streams of damaged bytes give FORMAT, never a crash;
+ * the stream is the same whatever registers the processor has.
  *
  * Nasty texts: digits everywhere, leading zeros, runs of hundreds of digits, bytes 1 and 2, empty, binary, one template
  * with thousands of numbers, more unique texts than the dictionary takes.
@@ -56,10 +57,11 @@ static char *record_of(arg_taker *taker, uint32_t kind, const char *text, size_t
     return mem_realloc_array(record, *n_record + ARG_RECORD_PAD_BYTES, 1);
 }
 
-static void encode(arg_shapes *d, const texts *t, strbuf *stream)
+static void encode_by(arg_shapes *d, const texts *t, bool is_wide, strbuf *stream)
 {
     arg_taker *taker = arg_taker_create(d);
     args_encoder *e = args_encoder_create(d);
+    args_encoder_set_wide(e, is_wide);
     strbuf back = {0};
     for (unsigned round = 0; round < 2; round++) { /* the second block as if there had been none before */
         strbuf_clear(stream);
@@ -81,6 +83,16 @@ static void encode(arg_shapes *d, const texts *t, strbuf *stream)
     strbuf_deinit(&back);
     args_encoder_destroy(&e);
     arg_taker_destroy(&taker);
+}
+
+static void encode(arg_shapes *d, const texts *t, strbuf *stream)
+{
+    strbuf plain = {0};
+    encode_by(d, t, true, stream);
+    encode_by(d, t, false, &plain);
+    assert_int_equal(plain.n, stream->n);
+    assert_memory_equal(strbuf_str(&plain), strbuf_str(stream), plain.n);
+    strbuf_deinit(&plain);
 }
 
 static args_templates templates_of(const arg_shapes *d, strbuf *bytes, uint64_t **start)
@@ -182,6 +194,35 @@ static void test_random(void **state)
         (void)round_trip(&d, &t);
         drop(&t);
     }
+    arg_shapes_deinit(&d);
+}
+
+/* Changes of every width, in templates of every small number of values, of which some grow beyond 32 bits. */
+static void test_widths(void **state)
+{
+    (void)state;
+    arg_shapes d;
+    arg_shapes_init(&d);
+    strbuf b = {0};
+    prng g;
+    for (unsigned seed = 0; seed < 20; seed++) {
+        prng_seed(&g, seed);
+        texts t = {0};
+        for (unsigned i = 0; i < 400; i++) {
+            unsigned n_values = 1 + (unsigned)prng_below(&g, 20);
+            unsigned widest = seed % 2 == 0 || n_values % 2 ? 32 : 64;
+            strbuf_clear(&b);
+            strbuf_printf(&b, "%u:", n_values);
+            for (unsigned k = 0; k < n_values; k++) {
+                uint64_t v = prng_below(&g, 3) ? prng_next(&g) >> (64 - 1 - prng_below(&g, widest)) : i;
+                strbuf_printf(&b, " \"v\": %llu", (unsigned long long)v);
+            }
+            put(&t, b.s, b.n);
+        }
+        (void)round_trip(&d, &t);
+        drop(&t);
+    }
+    strbuf_deinit(&b);
     arg_shapes_deinit(&d);
 }
 
@@ -308,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nasty),    cmocka_unit_test(test_random), cmocka_unit_test(test_many_numbers),
         cmocka_unit_test(test_is_small), cmocka_unit_test(test_damage), cmocka_unit_test(test_full_dictionary),
+        cmocka_unit_test(test_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,281 @@
+#include "store/deflate_runs.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt,lzcnt")))
+#endif
+
+enum { MIN_RUN = 4, LITLEN_BITS = 12, AT_ONCE = 3, WITH_LENGTH = 5 + 1 };
+_Static_assert(AT_ONCE *(LITLEN_BITS + WITH_LENGTH) <= 56, "that many tokens are put at once");
+
+void deflate_runs_init(deflate_runs *r, bool is_wide)
+{
+    r->n_tokens = 0;
+    r->n_longs = 0;
+#ifdef __x86_64__
+    r->has_avx512 = is_wide && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+#else
+    r->has_avx512 = false && is_wide;
+#endif
+}
+
+/* ------------------------------------------------------------------ bytes to tokens */
+
+static inline void set_run(deflate_runs *r, size_t token, size_t length)
+{
+    r->tokens[token] = (uint16_t)(RUNS_LENGTHS + length);
+    if (length > MATCH_LONGEST) {
+        r->tokens[token] = RUNS_LONG;
+        r->longs[r->n_longs++] = (long_run){(uint32_t)token, (uint32_t)length};
+    }
+}
+
+void deflate_runs_add_zeros(deflate_runs *r, size_t n, bool follows)
+{
+    if (!follows) {
+        r->tokens[r->n_tokens++] = 0;
+    }
+    set_run(r, r->n_tokens++, n - !follows);
+}
+
+static void add_plain(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
+{
+    for (size_t i = 0; i < n;) {
+        size_t same = 0;
+        while ((i > 0 || has_front) && i + same < n && p[i + same] == p[i - 1]) {
+            same++;
+        }
+        if (same >= MIN_RUN) {
+            set_run(r, r->n_tokens++, same);
+            i += same;
+            continue;
+        }
+        for (size_t end = i + (same > 0 ? same : 1); i < end; i++) {
+            r->tokens[r->n_tokens++] = p[i];
+        }
+    }
+}
+
+#ifdef __x86_64__
+/* Bits of 64 bytes: is it the same as the one in front of it? */
+AVX512 static inline uint64_t same_bits(const uint8_t *p, size_t i, size_t n, bool has_front)
+{
+    uint64_t there = i >= n ? 0 : n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
+    there &= i > 0 || has_front ? UINT64_MAX : UINT64_MAX - 1;
+    return _mm512_mask_cmpeq_epi8_mask(there, _mm512_maskz_loadu_epi8(there, p + i),
+                                       _mm512_maskz_loadu_epi8(there, p + i - 1));
+}
+
+/* Where the MIN_RUN bits from there on are set; `next`: the 64 bits behind them. */
+static inline uint64_t run_begins(uint64_t bits, uint64_t next)
+{
+    bits &= bits >> 1 | next << 63;
+    next &= next >> 1;
+    return bits & (bits >> 2 | next << 62);
+}
+
+/* From each of them on MIN_RUN bits; `last`: those of the 64 in front of them. */
+static inline uint64_t run_bits(uint64_t begins, uint64_t last)
+{
+    begins |= begins << 1 | last >> 63;
+    last |= last << 1;
+    return begins | begins << 2 | last >> 62;
+}
+
+AVX512 static inline void put_bytes(uint16_t *tokens, const uint8_t *p, uint64_t kept, uint64_t there)
+{
+    __m512i bytes = _mm512_maskz_compress_epi8(kept, _mm512_maskz_loadu_epi8(there, p));
+    _mm512_storeu_si512(tokens, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bytes)));
+    _mm512_storeu_si512(tokens + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bytes, 1)));
+}
+
+/* Each run's first byte stays where its token goes. */
+AVX512 static void add_avx512(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
+{
+    uint64_t same = same_bits(p, 0, n, has_front);
+    uint64_t last_begins = 0;
+    uint64_t last_runs = 0;
+    size_t begin = 0; /* of the run at hand */
+    size_t token = 0;
+    size_t n_tokens = r->n_tokens;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t there = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
+        uint64_t next = same_bits(p, i + 64, n, true);
+        uint64_t begins = run_begins(same, next);
+        uint64_t runs = run_bits(begins, last_begins);
+        uint64_t before = runs << 1 | last_runs >> 63;
+        uint64_t firsts = runs & ~before;
+        uint64_t kept = (~runs | firsts) & there;
+        put_bytes(r->tokens + n_tokens, p + i, kept, there);
+        for (uint64_t m = runs ^ before; m != 0; m &= m - 1) {
+            uint64_t bit = m & (0 - m);
+            size_t at = i + (unsigned)__builtin_ctzll(m);
+            if (firsts & bit) {
+                begin = at;
+                token = n_tokens + (unsigned)__builtin_popcountll(kept & (bit - 1));
+            } else {
+                set_run(r, token, at - begin);
+            }
+        }
+        n_tokens += (unsigned)__builtin_popcountll(kept);
+        same = next;
+        last_begins = begins;
+        last_runs = runs;
+    }
+    if (last_runs >> 63) {
+        set_run(r, token, n - begin);
+    }
+    r->n_tokens = n_tokens;
+}
+#endif
+
+void deflate_runs_add(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
+{
+#ifdef __x86_64__
+    if (r->has_avx512) {
+        add_avx512(r, p, n, has_front);
+        return;
+    }
+#endif
+    add_plain(r, p, n, has_front);
+}
+
+/* ------------------------------------------------------------------ codes */
+
+/* A run as matches of which none is shorter than three bytes: so many of the longest, and the rest, which may be two.
+ */
+static inline size_t whole_matches(size_t length)
+{
+    return (length - MATCH_SHORTEST) / MATCH_LONGEST;
+}
+
+enum { REST_SPLIT = MATCH_LONGEST - MATCH_SHORTEST }; /* where the rest is too long for one match */
+
+/* How often each token occurs; neighbours that are equal don't wait for each other's count. */
+static void count_tokens(const deflate_runs *r, uint32_t count[RUNS_TOKENS])
+{
+    enum { TWINS = 4 };
+    uint16_t of[TWINS][RUNS_TOKENS] = {{0}};
+    _Static_assert(RUNS_BLOCK + 2 <= UINT16_MAX, "they fit");
+    const uint16_t *t = r->tokens;
+    size_t i = 0;
+    for (; i + TWINS <= r->n_tokens; i += TWINS) {
+        of[0][t[i]]++;
+        of[1][t[i + 1]]++;
+        of[2][t[i + 2]]++;
+        of[3][t[i + 3]]++;
+    }
+    for (; i < r->n_tokens; i++) {
+        of[0][t[i]]++;
+    }
+    for (i = 0; i < RUNS_TOKENS; i++) {
+        count[i] = (uint32_t)of[0][i] + of[1][i] + of[2][i] + of[3][i];
+    }
+}
+
+static void count_longs(const deflate_runs *r, uint32_t count[RUNS_TOKENS])
+{
+    for (const long_run *l = r->longs, *end = l + r->n_longs; l < end; l++) {
+        size_t whole = whole_matches(l->length);
+        size_t rest = l->length - whole * MATCH_LONGEST;
+        count[RUNS_LENGTHS + MATCH_LONGEST] += (uint32_t)whole;
+        if (rest > MATCH_LONGEST) {
+            count[RUNS_LENGTHS + REST_SPLIT]++;
+            rest -= REST_SPLIT;
+        }
+        count[RUNS_LENGTHS + rest]++;
+    }
+}
+
+/* Those of literals as they are; a run is one match of the distance 1. */
+static void join_codes(const length_table *lengths, deflate_runs_codes *c)
+{
+    const unsigned n_dist = code_bits(c->dist[0]);
+    memcpy(c->tokens, c->litlen, RUNS_LENGTHS * sizeof(code));
+    for (unsigned length = MATCH_SHORTEST; length <= MATCH_LONGEST; length++) {
+        length_entry l = lengths->of[length];
+        code of = c->litlen[257 + l.symbol];
+        c->tokens[RUNS_LENGTHS + length] =
+            of + l.n_extra + n_dist + ((code)l.extra << (CODE_SHIFT + code_bits(of))); /* the distance's bit is 0 */
+    }
+}
+
+static uint64_t token_bits(const uint32_t count[RUNS_TOKENS], const deflate_runs_codes *c)
+{
+    uint64_t bits = code_bits(c->litlen[END_OF_BLOCK]);
+    for (unsigned i = 0; i < RUNS_LENGTHS; i++) {
+        bits += (uint64_t)count[i] * code_bits(c->tokens[i]);
+    }
+    for (unsigned i = RUNS_LENGTHS + MATCH_SHORTEST; i < RUNS_LONG; i++) {
+        bits += (uint64_t)count[i] * code_bits(c->tokens[i]);
+    }
+    return bits;
+}
+
+size_t deflate_runs_make_codes(const deflate_runs *r, const length_table *lengths, deflate_runs_codes *c)
+{
+    uint32_t count[RUNS_TOKENS];
+    uint32_t freq[N_LITLEN] = {0};
+    uint32_t dist_freq[N_DIST] = {0};
+    count_tokens(r, count);
+    count_longs(r, count);
+    memcpy(freq, count, END_OF_BLOCK * sizeof *freq);
+    freq[END_OF_BLOCK] = 1;
+    for (unsigned length = MATCH_SHORTEST; length <= MATCH_LONGEST; length++) {
+        freq[257 + lengths->of[length].symbol] += count[RUNS_LENGTHS + length];
+        dist_freq[0] += count[RUNS_LENGTHS + length];
+    }
+    deflate_make_codes(freq, N_LITLEN, LITLEN_BITS, c->litlen);
+    deflate_make_codes(dist_freq, N_DIST, MAX_DIST_BITS, c->dist);
+    join_codes(lengths, c);
+    return BLOCK_HEAD_BYTES + token_bits(count, c) / 8;
+}
+
+/* ------------------------------------------------------------------ bits */
+
+static void put_tokens(bit_writer *out, const code *codes, const uint16_t *t, const uint16_t *end)
+{
+    bit_writer w = *out; /* in registers: what it writes could be anything */
+    for (; end - t >= AT_ONCE; t += AT_ONCE) {
+        code a = codes[t[0]];
+        code b = codes[t[1]];
+        code c = codes[t[2]];
+        unsigned n_a = code_bits(a);
+        unsigned n_b = n_a + code_bits(b);
+        put_bits(&w, (a >> CODE_SHIFT) | (uint64_t)(b >> CODE_SHIFT) << n_a | (uint64_t)(c >> CODE_SHIFT) << n_b,
+                 n_b + code_bits(c));
+    }
+    for (; t < end; t++) {
+        put_code(&w, codes[*t]);
+    }
+    *out = w;
+}
+
+static void put_long(bit_writer *w, const code *codes, size_t length)
+{
+    size_t whole = whole_matches(length);
+    size_t rest = length - whole * MATCH_LONGEST;
+    for (size_t i = 0; i < whole; i++) {
+        put_code(w, codes[RUNS_LENGTHS + MATCH_LONGEST]);
+    }
+    if (rest > MATCH_LONGEST) {
+        put_code(w, codes[RUNS_LENGTHS + REST_SPLIT]);
+        rest -= REST_SPLIT;
+    }
+    put_code(w, codes[RUNS_LENGTHS + rest]);
+}
+
+void deflate_runs_put(deflate_runs *r, const deflate_runs_codes *c, bit_writer *w, bool is_last)
+{
+    const uint16_t *t = r->tokens;
+    deflate_put_head(w, c->litlen, c->dist, is_last);
+    for (const long_run *l = r->longs, *end = l + r->n_longs; l < end; l++) {
+        put_tokens(w, c->tokens, t, r->tokens + l->token);
+        put_long(w, c->tokens, l->length);
+        t = r->tokens + l->token + 1;
+    }
+    put_tokens(w, c->tokens, t, r->tokens + r->n_tokens);
+    put_code(w, c->litlen[END_OF_BLOCK]);
+    r->n_tokens = 0;
+    r->n_longs = 0;
+}
