@@ -27,7 +27,9 @@ typedef struct reading {
     pool *sorter;     /* one thread that takes pieces beside the reader; NULL: the reader does */
     piece *pieces[2]; /* one is filled while the other one is taken */
     unsigned which;
-    uint32_t *counters; /* builder's (process, string) -> source's counter */
+    pthread_mutex_t lock; /* of `left`, and while it is taken */
+    piece *left;          /* to be taken after the flush; NULL */
+    uint32_t *counters;   /* builder's (process, string) -> source's counter */
     map64 counter_keys;
     uint64_t n_collectives_taken;
     uint64_t n_reported_bytes, n_reported_events;
@@ -298,6 +300,25 @@ static void take_piece(void *ctx)
     p->status = run_set_add(&p->s->events, &p->rows, p->n, p->args, p->n_args, &p->diag);
 }
 
+/* Lock held, and let go. */
+static void take_left(reading *r)
+{
+    if (r->left) {
+        take_piece(r->left);
+        r->left = NULL;
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
+/* As trace_builder.after_flush. Who finds the lock taken has nothing to do: another one is at it. */
+static void after_flush(void *ctx)
+{
+    reading *r = ctx;
+    if (pthread_mutex_trylock(&r->lock) == 0) {
+        take_left(r);
+    }
+}
+
 static marey_status wait_for_piece(reading *r)
 {
     piece *p = r->pieces[r->which];
@@ -307,6 +328,8 @@ static marey_status wait_for_piece(reading *r)
     if (r->sorter) {
         pool_wait(r->sorter);
     }
+    (void)pthread_mutex_lock(&r->lock);
+    take_left(r);
     diag_merge(&r->s->diag, &p->diag);
     diag_deinit(&p->diag);
     diag_init(&p->diag);
@@ -316,7 +339,7 @@ static marey_status wait_for_piece(reading *r)
 /* The piece to fill next; the other one may still be on its way. */
 static piece *next_piece(reading *r)
 {
-    unsigned next = r->sorter ? 1 - r->which : 0;
+    unsigned next = r->sorter || r->builder.by_turns ? 1 - r->which : r->which;
     if (!r->pieces[next]) {
         piece *p = r->pieces[next] = mem_alloc(sizeof *p);
         p->s = r->s;
@@ -364,12 +387,18 @@ static marey_status on_flush(void *ctx, trace_chunk *k)
     piece *p = next_piece(r);
     swap_room(p, k);
     status = wait_for_piece(r);
-    r->which = r->sorter ? 1 - r->which : 0;
+    r->which = p == r->pieces[1];
     if (status != MAREY_OK) {
         return status;
     }
     if (r->sorter) {
         pool_run(r->sorter, take_piece, p);
+        return MAREY_OK;
+    }
+    if (r->builder.by_turns) {
+        (void)pthread_mutex_lock(&r->lock);
+        r->left = p;
+        (void)pthread_mutex_unlock(&r->lock);
         return MAREY_OK;
     }
     take_piece(p);
@@ -683,10 +712,12 @@ marey_status source_load(source *s)
     enum { SORTER_MIN_BYTES = 64 << 20 }; /* from here on pieces may have to go to the scratch file */
     reading *r = mem_calloc(1, sizeof *r);
     r->s = s;
+    (void)pthread_mutex_init(&r->lock, NULL);
     trace_builder *b = &r->builder;
     trace_builder_init(b);
     b->flush = on_flush;
     b->flush_ctx = r;
+    b->after_flush = after_flush;
     b->mark = on_mark;
     b->mark_ctx = r;
     b->diag = &s->diag;
@@ -696,6 +727,7 @@ marey_status source_load(source *s)
     reader_progress progress = {.report = on_progress, .ctx = r, .cancel = s->c->options->cancel};
     size_t threads = s->c->jobs / s->c->n_sources;
     progress.threads = threads > 1 ? (unsigned)threads : 1; /* else every thread has a file already */
+    progress.workers = s->c->n_sources == 1 ? s->c->workers : NULL;
     r->sorter = threads > 1 && s->in->bytes >= SORTER_MIN_BYTES ? pool_create(1) : NULL;
     marey_status status = s->in->read(s->in->ctx, s->in->path, b, &progress);
     marey_status taken = wait_for_piece(r);
@@ -722,6 +754,7 @@ marey_status source_load(source *s)
     free_pieces(r);
     free(r->counters);
     map64_deinit(&r->counter_keys);
+    (void)pthread_mutex_destroy(&r->lock);
     free(r);
     return status;
 }

@@ -51,10 +51,11 @@ static size_t raw_read(source *s, uint8_t *dst, size_t cap)
 
 size_t raw_fill(source *s)
 {
+    enum { FIRST_BYTES = 64 * 1024 }; /* enough to tell what it is; plain text goes on without this buffer */
     raw_input *r = &s->raw;
     if (r->at == r->end && !r->eof) {
         r->at = 0;
-        r->end = raw_read(s, r->buf, SOURCE_RAW_BYTES);
+        r->end = raw_read(s, r->buf, r->bytes_in == 0 ? FIRST_BYTES : SOURCE_RAW_BYTES);
         r->eof = r->end == 0;
         r->bytes_in += r->end;
     }
@@ -265,6 +266,43 @@ const void *source_text(const source *s, size_t *n)
 bool source_is_packed(const source *s)
 {
     return s->kind != SOURCE_PLAIN || s->raw.zip;
+}
+
+bool source_is_open_text(const source *s)
+{
+    return !source_is_packed(s) && (s->raw.memory || (s->raw.fd >= 0 && s->raw.bytes_total > 0));
+}
+
+bool source_read_at(const source *s, void *dst, size_t cap, uint64_t offset, size_t *got)
+{
+    const raw_input *r = &s->raw;
+    *got = 0;
+    if (r->memory) {
+        size_t left = offset < r->memory_size ? r->memory_size - (size_t)offset : 0;
+        *got = left < cap ? left : cap;
+        if (*got > 0) {
+            memcpy(dst, r->memory + offset, *got);
+        }
+        return true;
+    }
+    for (ssize_t n = 1; *got < cap && n != 0;) {
+        n = offset + *got <= INT64_MAX ? pread(r->fd, (char *)dst + *got, cap - *got, (off_t)(offset + *got)) : 0;
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        *got += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+void source_seek(source *s, uint64_t offset)
+{
+    raw_input *r = &s->raw;
+    r->at = r->end = 0;
+    r->bytes_in = s->n_out = offset;
+    r->memory_at = offset < r->memory_size ? (size_t)offset : r->memory_size;
+    r->eof = r->fd >= 0 && lseek(r->fd, (off_t)offset, SEEK_SET) < 0;
+    s->done = false;
 }
 
 marey_status source_status(const source *s)

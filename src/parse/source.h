@@ -44,6 +44,17 @@ size_t source_read(source *s, void *dst, size_t cap);
 const void *source_text(const source *s, size_t *n);
 /** Does reading it cost unpacking? */
 bool source_is_packed(const source *s);
+/** May its text be read at any offset? A regular file or memory, and not packed. */
+bool source_is_open_text(const source *s);
+/**
+ * Of such a source: `cap` bytes of the text at an offset; less where it ends. On any thread, beside all else but
+ * source_close(). It moves nothing and says nothing of errors.
+ *
+ * @return false: reading failed
+ */
+bool source_read_at(const source *s, void *dst, size_t cap, uint64_t offset, size_t *got);
+/** Of such a source: source_read() goes on at an offset. */
+void source_seek(source *s, uint64_t offset);
 /** OK, or IO when reading failed (a message was added). */
 marey_status source_status(const source *s);
 

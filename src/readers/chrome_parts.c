@@ -8,12 +8,10 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "readers/chrome_supply.h"
 #include "trace/builder_join.h"
 
 enum {
-    LEAD_BYTES_MAX = 64,
-    KEY_BYTES_MAX = 4,       /* of those that an event begins with */
-    GROWTHS_MAX = 3,         /* how often a part doubles in search of its end */
     SIZES_MAX = 4,           /* parts of a fast thread are at most so many times as large as those of a slow one */
     ARGS_BYTES = 256 * 1024, /* of a chunk's arguments, at first */
     MARK_BYTES = 16 * 1024
@@ -22,7 +20,6 @@ enum {
 /* One thread's. */
 typedef struct hand {
     struct parts *all;
-    pthread_t thread;
     trace_builder b;
     diag diag;
     chrome_notes notes;
@@ -30,14 +27,10 @@ typedef struct hand {
     jstream_room room;
     trace_chunk *full; /* chunks of the part, before the builder's own */
     size_t n_full, cap_full;
-    /* the part at hand */
-    char *text; /* cap bytes and JWALK_PAD_BYTES */
-    size_t n, cap, consumed;
-    uint64_t offset; /* in the stream */
-    unsigned number;
+    chrome_part part; /* the one at hand */
+    size_t consumed;
     size_t part_bytes; /* of its next */
-    bool holds;        /* it was taken, and not dealt with */
-    bool is_last;
+    bool holds;        /* the part was taken, and not dealt with */
     uint64_t n_correlated_before;
     marey_status status;
     chrome_reader c; /* last, for it is large, and cleared by itself */
@@ -48,17 +41,8 @@ typedef struct parts {
     const chrome_parts_options *o;
     const char *file; /* for losses */
     bool bare;
-    /* what an event begins with, to the first quote */
-    char lead[LEAD_BYTES_MAX];
-    size_t n_lead;
-    jkeys keys;
-    /* giving out text */
-    pthread_mutex_t supply;
-    strbuf carry;    /* read, and part of no part yet */
-    uint64_t offset; /* of its first byte */
-    unsigned n_given;
-    bool is_read; /* no more parts */
-    /* taking what came of it, in order */
+    chrome_supply supply;
+    /* taking what came of the parts, in order */
     pthread_mutex_t turn;
     pthread_cond_t changed;
     atomic_uint n_taken;
@@ -69,124 +53,6 @@ typedef struct parts {
     hand *hands[CHROME_PARTS_THREADS_MAX];
     unsigned n_hands;
 } parts;
-
-/* ---- where parts end ---- */
-
-static size_t skip_blanks(const char *text, size_t at, size_t n)
-{
-    while (at < n && jis_blank(text[at])) {
-        at++;
-    }
-    return at;
-}
-
-/* A brace and a quote, with blanks between. @return how many bytes they take; 0: it is something else */
-static size_t lead_of(const char *text, size_t n)
-{
-    n = n < LEAD_BYTES_MAX ? n : LEAD_BYTES_MAX;
-    size_t at = n > 0 && text[0] == '{' ? skip_blanks(text, 1, n) : n;
-    return at < n && text[at] == '"' ? at + 1 : 0;
-}
-
-/* Is there a key that events begin with, and its quote? */
-static bool is_first_key(const parts *p, const char *text, size_t n)
-{
-    const char *quote = memchr(text, '"', n < KEY_BYTES_MAX + 1 ? n : KEY_BYTES_MAX + 1);
-    return quote && jkeys_is_head(jkeys_event(&p->keys, text, (size_t)(quote - text)));
-}
-
-/* Does what stands before `at` look like the end of an event and a comma? */
-static bool is_behind_event(const char *text, size_t at)
-{
-    while (at > 0 && jis_blank(text[at - 1])) {
-        at--;
-    }
-    if (at == 0 || text[--at] != ',') {
-        return false;
-    }
-    while (at > 0 && jis_blank(text[at - 1])) {
-        at--;
-    }
-    return at > 0 && text[at - 1] == '}';
-}
-
-/* Where the last event seems to begin that stands behind another. 0: there is none */
-static size_t find_end(const parts *p, const char *text, size_t n)
-{
-    for (size_t end = n; end > 0;) {
-        const char *brace = memrchr(text, '{', end);
-        if (!brace) {
-            return 0;
-        }
-        size_t at = (size_t)(brace - text);
-        if (n - at > p->n_lead && memcmp(brace, p->lead, p->n_lead) == 0 &&
-            is_first_key(p, brace + p->n_lead, n - at - p->n_lead) && is_behind_event(text, at)) {
-            return at;
-        }
-        end = at;
-    }
-    return 0;
-}
-
-/* ---- giving out text ---- */
-
-static void make_room(hand *h, size_t cap)
-{
-    if (h->cap < cap) {
-        h->text = mem_realloc_array(h->text, cap + JWALK_PAD_BYTES, 1);
-        h->cap = cap;
-    }
-}
-
-/* @return false at the end of the text */
-static bool fill(hand *h, size_t cap)
-{
-    const chrome_parts_options *o = h->all->o;
-    make_room(h, cap);
-    size_t got = 1;
-    while (h->n < cap && got > 0) {
-        got = o->read(o->ctx, h->text + h->n, cap - h->n);
-        h->n += got;
-    }
-    return got > 0;
-}
-
-static void cut_part(parts *p, hand *h)
-{
-    size_t cap = h->part_bytes > p->carry.n ? h->part_bytes : p->carry.n + 1;
-    make_room(h, cap);
-    h->n = p->carry.n;
-    if (h->n > 0) {
-        memcpy(h->text, p->carry.s, h->n);
-    }
-    strbuf_clear(&p->carry);
-    h->is_last = !fill(h, cap);
-    size_t end = h->is_last ? h->n : find_end(p, h->text, h->n);
-    for (unsigned i = 0; end == 0 && !h->is_last && i < GROWTHS_MAX; i++) {
-        h->is_last = !fill(h, h->n * 2);
-        end = h->is_last ? h->n : find_end(p, h->text, h->n);
-    }
-    p->is_read = h->is_last || end == 0; /* without an end: the walk will show where it can go on */
-    if (end > 0) {
-        strbuf_add(&p->carry, h->text + end, h->n - end);
-        h->n = end;
-    }
-}
-
-static bool take_part(hand *h)
-{
-    parts *p = h->all;
-    (void)pthread_mutex_lock(&p->supply);
-    h->holds = !p->is_read && !atomic_load(&p->stopped);
-    if (h->holds) {
-        h->number = p->n_given++;
-        h->offset = p->offset;
-        cut_part(p, h);
-        p->offset += h->n;
-    }
-    (void)pthread_mutex_unlock(&p->supply);
-    return h->holds;
-}
 
 /* ---- a part ---- */
 
@@ -225,11 +91,11 @@ static void read_part(hand *h)
         arg_taker_forget(h->b.taker); /* other text lies there now */
     }
     h->notes.n_halves = h->notes.n_namings = h->notes.n_tops = h->notes.n_marks = 0;
-    h->b.mark_from = h->offset + MARK_BYTES;
+    h->b.mark_from = h->part.offset + MARK_BYTES;
     h->notes.n_early_flows = 0;
     h->n_correlated_before = h->c.n_correlated = atomic_load(&p->is_correlated) ? 1 : 0;
-    jwalk_start_between(&h->c.walk, p->bare, h->offset);
-    h->status = jstream_part(&h->c.walk, p->o->walk, &h->room, h->text, h->n, h->is_last, &h->consumed);
+    jwalk_start_between(&h->c.walk, p->bare, h->part.offset);
+    h->status = jstream_part(&h->c.walk, p->o->walk, &h->room, h->part.text, h->part.n, h->part.is_last, &h->consumed);
 }
 
 /* ---- taking what came of it ---- */
@@ -329,11 +195,21 @@ static marey_status take_content(hand *h)
     return status;
 }
 
+/* Does it begin where the parts before have ended? Their text may have been another when they were read. */
+static bool is_next(const hand *h)
+{
+    return !h->part.is_void && h->part.offset == h->all->c->walk.offset;
+}
+
 /* On its turn. @return may the next part be taken? */
 static bool take_result(hand *h)
 {
     parts *p = h->all;
     chrome_reader *c = p->c;
+    chrome_part *part = &h->part;
+    if (!is_next(h)) {
+        return false;
+    }
     p->status = h->status;
     if (h->status != MAREY_OK) {
         return false;
@@ -345,12 +221,12 @@ static bool take_result(hand *h)
     if (p->o->n_parts) {
         ++*p->o->n_parts;
     }
-    bool is_between = h->consumed == h->n && jwalk_is_between(&h->c.walk);
+    bool is_between = h->consumed == part->n && jwalk_is_between(&h->c.walk);
     jwalk_go_on(&c->walk, &h->c.walk);
-    p->is_over = h->is_last;
-    h->holds = !is_between && !h->is_last;
-    memmove(h->text, h->text + h->consumed, h->n - h->consumed);
-    h->n -= h->consumed;
+    p->is_over = part->is_last;
+    h->holds = !is_between && !part->is_last;
+    part->text += h->consumed;
+    part->n -= h->consumed;
     if (p->status == MAREY_OK && p->o->progress && !p->o->progress(p->o->ctx)) {
         p->status = MAREY_CANCELLED;
     }
@@ -376,7 +252,7 @@ static bool wait_for_turn(hand *h)
 {
     parts *p = h->all;
     unsigned n = atomic_load(&p->n_taken);
-    while (n != h->number && !atomic_load(&p->stopped)) {
+    while (n != h->part.number && !atomic_load(&p->stopped)) {
         thread_spin(&p->n_taken, n);
         (void)pthread_mutex_lock(&p->turn);
         while (atomic_load(&p->n_taken) == n && !atomic_load(&p->stopped)) {
@@ -385,7 +261,7 @@ static bool wait_for_turn(hand *h)
         (void)pthread_mutex_unlock(&p->turn);
         n = atomic_load(&p->n_taken);
     }
-    return n == h->number && !atomic_load(&p->stopped);
+    return n == h->part.number && !atomic_load(&p->stopped);
 }
 
 /* On the hand's own thread, as it takes a while. */
@@ -393,7 +269,6 @@ static void init_hand(hand *h)
 {
     const parts *p = h->all;
     const trace_builder *to = p->c->b;
-    h->part_bytes = p->o->part_bytes;
     diag_init(&h->diag);
     trace_builder_init(&h->b);
     h->b.diag = &h->diag;
@@ -412,40 +287,8 @@ static void init_hand(hand *h)
     h->c.notes = &h->notes;
 }
 
-static void *work(void *ctx)
-{
-    hand *h = ctx;
-    parts *p = h->all;
-    init_hand(h);
-    for (bool goes_on = true; goes_on && take_part(h);) {
-        int64_t began_ns = clock_now_ns();
-        read_part(h);
-        int64_t read_ns = clock_now_ns();
-        if (!wait_for_turn(h)) {
-            break; /* what it holds is left for the caller */
-        }
-        choose_size(h, began_ns, read_ns, clock_now_ns());
-        goes_on = take_result(h);
-        (void)pthread_mutex_lock(&p->turn);
-        atomic_store(&p->stopped, !goes_on); /* first: who sees its turn sees this */
-        atomic_fetch_add(&p->n_taken, 1);
-        (void)pthread_cond_broadcast(&p->changed);
-        (void)pthread_mutex_unlock(&p->turn);
-    }
-    return NULL;
-}
-
-/* ---- life ---- */
-
-static hand *make_hand(parts *p)
-{
-    hand *h = mem_alloc(sizeof *h);
-    memset(h, 0, offsetof(hand, c));
-    h->all = p;
-    return h;
-}
-
-static void free_hand(hand *h)
+/* All but the part, which may be left over; on the hand's own thread, as that takes a while, too. */
+static void release_hand(hand *h)
 {
     chrome_deinit(&h->c);
     arg_taker_destroy(&h->b.taker);
@@ -459,68 +302,115 @@ static void free_hand(hand *h)
     free(h->notes.halves);
     free(h->notes.tops);
     free(h->notes.marks);
-    free(h->text);
-    free(h);
+}
+
+static bool take_part(hand *h)
+{
+    parts *p = h->all;
+    h->holds = !atomic_load(&p->stopped) && chrome_supply_take(&p->supply, &h->part, h->part_bytes);
+    return h->holds;
+}
+
+static void end_turn(parts *p, bool goes_on)
+{
+    (void)pthread_mutex_lock(&p->turn);
+    atomic_store(&p->stopped, !goes_on); /* first: who sees its turn sees this */
+    atomic_fetch_add(&p->n_taken, 1);
+    (void)pthread_cond_broadcast(&p->changed);
+    (void)pthread_mutex_unlock(&p->turn);
+}
+
+static void work(void *ctx, size_t i, unsigned worker)
+{
+    hand *h = ((parts *)ctx)->hands[i];
+    parts *p = h->all;
+    (void)worker;
+    h->part_bytes = p->o->part_bytes;
+    if (!take_part(h)) {
+        return;
+    }
+    init_hand(h);
+    bool goes_on = true;
+    do {
+        int64_t began_ns = clock_now_ns();
+        if (!h->part.is_void) {
+            read_part(h);
+        }
+        int64_t read_ns = clock_now_ns();
+        if (!wait_for_turn(h)) {
+            break; /* what it holds is left for the caller */
+        }
+        choose_size(h, began_ns, read_ns, clock_now_ns());
+        goes_on = take_result(h);
+        end_turn(p, goes_on);
+        if (p->c->b->after_flush) {
+            p->c->b->after_flush(p->c->b->flush_ctx);
+        }
+    } while (goes_on && take_part(h));
+    release_hand(h);
+}
+
+/* ---- life ---- */
+
+static hand *make_hand(parts *p)
+{
+    hand *h = mem_alloc(sizeof *h);
+    memset(h, 0, offsetof(hand, c));
+    h->all = p;
+    return h;
 }
 
 /* What lies with the hands, in the order of the stream, and what no part was made of. */
 static void gather_left(const parts *p, strbuf *left)
 {
-    for (unsigned number = 0; number < p->n_given; number++) {
+    for (unsigned number = 0; number < p->supply.n_given; number++) {
         for (unsigned i = 0; i < p->n_hands; i++) {
             const hand *h = p->hands[i];
-            if (h->holds && h->number == number) {
-                strbuf_add(left, h->text, h->n);
+            if (h->holds && h->part.number == number) {
+                strbuf_add(left, h->part.text, h->part.n);
             }
         }
     }
-    if (p->carry.n > 0) {
-        strbuf_add(left, p->carry.s, p->carry.n);
+    if (p->supply.carry.n > 0) {
+        strbuf_add(left, p->supply.carry.s, p->supply.carry.n);
     }
 }
 
 bool chrome_parts_can_begin(const chrome_reader *c, const char *rest, size_t n)
 {
     bool is_usual = !c->hook && c->walk.ops.event == chrome_event; /* who listens in has to hear of all */
-    return is_usual && jwalk_is_between(&c->walk) && lead_of(rest, n) > 0;
+    return is_usual && jwalk_is_between(&c->walk) && chrome_lead(rest, n) > 0;
 }
 
 marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, const char *rest, size_t n, strbuf *left,
                               bool *is_over)
 {
-    parts p = {.c = c, .o = o, .bare = c->walk.bare, .n_lead = lead_of(rest, n), .offset = c->walk.offset};
+    parts p = {.c = c, .o = o, .bare = c->walk.bare};
+    p.supply = (chrome_supply){.read = o->read, .read_at = o->read_at, .ctx = o->ctx, .least_bytes = o->part_bytes};
     const diag *d = c->b->diag;
     p.file = d && c->b->file < d->n_files ? d->files[c->b->file] : "";
-    memcpy(p.lead, rest, p.n_lead);
-    jkeys_init(&p.keys);
-    strbuf_add(&p.carry, rest, n);
-    (void)pthread_mutex_init(&p.supply, NULL);
+    chrome_supply_init(&p.supply, c->walk.offset, rest, n);
     (void)pthread_mutex_init(&p.turn, NULL);
     (void)pthread_cond_init(&p.changed, NULL);
     atomic_init(&p.is_correlated, c->n_correlated > 0);
     unsigned n_threads = o->n_threads < CHROME_PARTS_THREADS_MAX ? o->n_threads : CHROME_PARTS_THREADS_MAX;
-    p.hands[p.n_hands++] = make_hand(&p);
     while (p.n_hands < n_threads) {
-        hand *h = make_hand(&p);
-        if (pthread_create(&h->thread, NULL, work, h) != 0) {
-            free(h);
-            break;
-        }
-        p.hands[p.n_hands++] = h;
+        p.hands[p.n_hands++] = make_hand(&p);
     }
-    (void)work(p.hands[0]);
-    for (unsigned i = 1; i < p.n_hands; i++) {
-        (void)pthread_join(p.hands[i]->thread, NULL);
-    }
-    if (!p.is_over) {
+    pool *made = !o->workers && n_threads > 1 ? pool_create(n_threads - 1) : NULL;
+    c->b->by_turns = true;
+    pool_each(made ? made : o->workers, n_threads, work, &p);
+    c->b->by_turns = false;
+    pool_destroy(&made);
+    if (!p.is_over && !o->read_at) {
         gather_left(&p, left);
     }
     *is_over = p.is_over;
     for (unsigned i = 0; i < p.n_hands; i++) {
-        free_hand(p.hands[i]);
+        chrome_part_deinit(&p.hands[i]->part);
+        free(p.hands[i]);
     }
-    strbuf_deinit(&p.carry);
-    (void)pthread_mutex_destroy(&p.supply);
+    chrome_supply_deinit(&p.supply);
     (void)pthread_mutex_destroy(&p.turn);
     (void)pthread_cond_destroy(&p.changed);
     return p.status;

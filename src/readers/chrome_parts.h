@@ -4,9 +4,9 @@
  * and the result is the one that a single thread gives. A part's text is unpacked, walked and taken apart by one
  * thread: what crosses from core to core is its rows.
  *
- * Where a part ends is a guess, by the text that the events before began with. It is only believed when the walk over
- * that part has ended right there, between two events of the list. Where it has not (the list is over, a guess
- * was wrong, something is damaged), the text from there on is the caller's again.
+ * Where a part ends is a guess, by the text that the events before began with (chrome_supply.h). It is only believed
+ * when the walk over that part has ended right there, between two events of the list. Where it has not (the list is
+ * over, a guess was wrong, something is damaged), the text from there on is the caller's again.
  *
  * Memory: a part or two for each thread. Thread: the caller's; `read` and `progress` may be called on others, one at a
  * time each.
@@ -14,6 +14,7 @@
 #ifndef MAREY_READERS_CHROME_PARTS_H
 #define MAREY_READERS_CHROME_PARTS_H
 
+#include "base/thread.h"
 #include "parse/jstream.h"
 #include "readers/chrome.h"
 
@@ -25,10 +26,13 @@ enum {
 
 typedef struct chrome_parts_options {
     size_t (*read)(void *ctx, void *dst, size_t cap); /* the text behind `rest`; 0: the end */
-    bool (*progress)(void *ctx);                      /* after each part; false: stop. NULL: none */
+    /* Where the stream's text lies open at any offset; else NULL. As chrome_supply.read_at. */
+    bool (*read_at)(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *got);
+    bool (*progress)(void *ctx); /* after each part; false: stop. NULL: none */
     void *ctx;
+    pool *workers; /* on which parts are read, beside the caller's thread; NULL: some are made for the time */
     const jstream_options *walk; /* how to walk a part: see jstream_part() */
-    unsigned n_threads;          /* with the caller's; at most CHROME_PARTS_THREADS_MAX */
+    unsigned n_threads;          /* with the caller's; at most CHROME_PARTS_THREADS_MAX are used */
     size_t part_bytes;           /* at least 1 */
     size_t *n_parts;             /* counts those that were taken; may be NULL */
 } chrome_parts_options;
@@ -39,7 +43,8 @@ bool chrome_parts_can_begin(const chrome_reader *c, const char *rest, size_t n);
 /**
  * Read in parts from there on, as long as it goes well. The reader goes on behind them afterwards.
  *
- * @param left appended to: text that was read, and is not dealt with
+ * @param left appended to: text that was read, and is not dealt with. With `read_at` it stays empty: the text that is
+ * not dealt with begins at the walker's offset
  * @param is_over the text was walked to its end: there is nothing to go on with
  * @return OK; CANCELLED by progress; what the builder's flush returned
  */

@@ -14,6 +14,7 @@
 
 enum {
     HEAD_BYTES = 64 * 1024,
+    LEAD_BYTES = 8 * 1024,
     AHEAD_MIN_BYTES = 512 * 1024,
     AHEAD_MIN_PLAIN_BYTES = 8 << 20,
     PARTS_MIN_BYTES = 128 * 1024,
@@ -110,6 +111,7 @@ typedef struct pass {
     size_t at_rest;
     bool may_part;                 /* the walk may be left, to go on in parts */
     bool has_left;                 /* it was, at `rest` */
+    bool reads_at;                 /* threads read the source where they like: what was read is what was walked */
     atomic_uint_fast64_t bytes_in; /* of the source: others than who reads it look */
     chrome_reader *reader;
     const reader_progress *progress;
@@ -160,13 +162,20 @@ static size_t take_some(void *ctx, char **text)
     return ahead_take(p->ahead, text);
 }
 
+static bool read_at(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *got)
+{
+    const pass *p = ctx;
+    return source_read_at(p->source, dst, cap, offset, got);
+}
+
 static bool report(void *ctx)
 {
     pass *p = ctx;
     const reader_progress *r = p->progress;
     if (r && r->report) {
-        uint64_t bytes_in =
-            p->ahead ? ahead_bytes_in(p->ahead) : atomic_load_explicit(&p->bytes_in, memory_order_relaxed);
+        uint64_t bytes_in = p->reads_at ? p->reader->walk.offset
+                            : p->ahead  ? ahead_bytes_in(p->ahead)
+                                        : atomic_load_explicit(&p->bytes_in, memory_order_relaxed);
         r->report(r->ctx, bytes_in, source_bytes_total(p->source), p->reader->b->n_events);
     }
     p->cancelled = r && is_cancelled(r->cancel);
@@ -252,9 +261,12 @@ static bool leave(void *ctx, const char *text, size_t n)
 /* From where the walk was left, in parts. */
 static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
 {
+    p->reads_at = source_is_open_text(p->source) && !(p->tuning && p->tuning->in_turn);
     chrome_parts_options parts = {.read = read_some,
+                                  .read_at = p->reads_at ? read_at : NULL,
                                   .progress = o->progress,
                                   .ctx = p,
+                                  .workers = p->progress ? p->progress->workers : NULL,
                                   .walk = o,
                                   .n_threads = p->tuning ? p->tuning->threads : threads_of(p),
                                   .part_bytes = part_bytes(p),
@@ -268,6 +280,11 @@ static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
     p->rest = left;
     p->at_rest = 0;
     p->has_left = false;
+    if (p->reads_at) {
+        p->at_head = p->n_head;
+        source_seek(p->source, p->reader->walk.offset);
+        p->reads_at = false;
+    }
     return status;
 }
 
@@ -302,7 +319,7 @@ static marey_status walk(pass *p)
         o.memory_bytes = n - (size_t)from;
     }
     o.leave = in_parts ? leave : NULL;
-    o.window_bytes = in_parts ? HEAD_BYTES : 0; /* not much before the first part */
+    o.window_bytes = in_parts ? LEAD_BYTES : 0; /* not much before the first part: each thread learns by itself */
     if (p->tuning) {
         o.window_bytes = p->tuning->window_bytes ? p->tuning->window_bytes : o.window_bytes;
         o.eager = p->tuning->eager;

@@ -17,6 +17,7 @@ typedef struct reader_progress {
     void *ctx;
     cancel_flag *cancel; /* may be NULL */
     unsigned threads;    /* that may work on a large file; 0: as many as there are cores */
+    pool *workers;       /* idle ones, for those threads; NULL: some are made for the time */
 } reader_progress;
 
 /**
@@ -39,6 +40,7 @@ typedef struct reader_tuning {
     bool ahead;          /* unpack on a thread of its own, however small the input */
     unsigned threads;    /* 2 or more: read in parts, likewise, where it can be */
     size_t part_bytes;   /* of a part; 0: as reader_read_file() chooses */
+    bool in_turn;        /* read the text of parts in its order, as if it were packed */
     size_t *n_parts;     /* counts them; NULL: nobody wants to know */
     bool by_tokens;      /* walk every event token by token, as if none looked like another */
     jbits_fn bits;

@@ -155,6 +155,10 @@ typedef struct trace_builder {
     trace_flush_fn flush; /* takes what is in the chunk; may swap its arrays for others of at least the same size; NULL:
                              drop (benches) */
     void *flush_ctx;
+    /* May be NULL. While the builder is filled by turns on several threads (`by_turns`), a flush may leave work to be
+     * done here: with flush_ctx, on the thread whose turn the flush was in, after it. */
+    void (*after_flush)(void *ctx);
+    bool by_turns; /* set by who fills it */
     diag *diag;
     uint32_t file;    /* diag_file() id */
     const char *path; /* for messages */

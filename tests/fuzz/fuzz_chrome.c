@@ -58,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reader_tuning t = {.window_bytes = 64 + size % 512, .read_bytes = size % 3 ? 1 + size % 200 : 0};
     t.threads = size % 5 == 0 ? 2U + (unsigned)(size % 3) : 0;
     t.part_bytes = 1 + size % 700;
+    t.in_turn = size % 10 == 0;
     marey_status status = reader_read_memory(data, size, "input", &b, &t);
     if (status != MAREY_OK && d.n_messages == 0) {
         abort(); /* a failure without a word */

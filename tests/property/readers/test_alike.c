@@ -308,6 +308,7 @@ static size_t check(const char *text, size_t n, prng *r)
         t.window_bytes = way > 1 ? 64 + (size_t)prng_below(r, way == 2 ? 600 : 20000) : 0;
         t.read_bytes = way > 2 ? 1 + (size_t)prng_below(r, 5000) : 0;
         t.eager = way == 4;
+        t.in_turn = prng_below(r, 2) == 0;
         (void)read_text(text, n, &t, &got);
         by_tokens_same(&want, &got, text, n);
     }

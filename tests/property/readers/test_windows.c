@@ -69,6 +69,7 @@ static void check_ways(const char *name, const char *data, size_t n, prng *r, in
             .window_bytes = 64 + prng_below(r, 400), .read_bytes = 1 + prng_below(r, 97), .eager = i % 3 == 0};
         t.threads = i % 3 == 1 ? 2U + (unsigned)i % 2 : 0;
         t.part_bytes = 1 + prng_below(r, i % 2 ? 300 : 3000);
+        t.in_turn = i % 6 == 1;
         t.bits = i % 4 == 1 ? jbits_scalar() : i % 4 == 2 ? jbits_128() : i % 4 == 3 ? jbits_avx2() : NULL;
         if (i == 0) {
             t.read_bytes = 1;
@@ -87,6 +88,7 @@ static void check_ways(const char *name, const char *data, size_t n, prng *r, in
     same(name, &want, &got);
     small.threads = 2;
     small.part_bytes = 1 + prng_below(r, 2000);
+    small.in_turn = n_splits % 2 == 0;
     read_text(data, n, &small, &got);
     same(name, &want, &got);
     strbuf_deinit(&want);
@@ -254,6 +256,7 @@ static void parts_are_read_as_the_whole(void **state)
         size_t n_parts = 0;
         reader_tuning t = {.threads = 2 + (unsigned)round % 3, .part_bytes = 600 + prng_below(&r, 6000)};
         t.window_bytes = 1024;
+        t.in_turn = round % 3 == 1;
         t.n_parts = &n_parts;
         input_text = b.s;
         input_bytes = b.n;
