@@ -448,7 +448,7 @@ static void fill_columns(store_group *g, block_job *j)
         uint32_t at = t->at++;
         t->newest = i;
         j->start_ns[at] = p->e.start_ns;
-        j->dur_ns[at] = p->e.dur_ns >= UINT32_MAX ? UINT32_MAX : (uint32_t)p->e.dur_ns;
+        j->dur_ns[at] = (uint32_t)p->e.dur_ns;
         j->name[at] = p->name;
         j->klass[at] = p->e.klass;
         j->flags[at] = p->e.own;
@@ -458,6 +458,7 @@ static void fill_columns(store_group *g, block_job *j)
             args_len[at] = p->args_len;
         }
         if (p->e.dur_ns >= UINT32_MAX) {
+            j->dur_ns[at] = UINT32_MAX;
             note_long(g->w, first_row + at, p->e.dur_ns);
         }
         if (p->tag != 0 && tells) {
@@ -645,7 +646,7 @@ RARE static marey_status admit(store_group *g, const store_event *e, diag *d)
     return MAREY_OK;
 }
 
-static inline void put_one(store_group *g, const store_event *e)
+RARE static void put_one(store_group *g, const store_event *e)
 {
     group_track *t = &g->tracks[e->track_row];
     pending *p = &g->events[g->n++];
@@ -666,25 +667,102 @@ static inline void put_one(store_group *g, const store_event *e)
     g->last_end_ns = t->pending_end_ns > g->last_end_ns ? t->pending_end_ns : g->last_end_ns;
 }
 
+/* What is usual of an event may be said at once: that it isn't is rare, whatever the reason. */
+static inline bool goes_on(const store_group *g, const group_track *t, const store_event *e, int64_t last_start_ns)
+{
+    int64_t end_ns = (int64_t)((uint64_t)e->start_ns + (uint64_t)e->dur_ns);
+    bool is_late = ((e->start_ns | e->dur_ns | end_ns) >= 0) & (e->start_ns >= last_start_ns) &
+                   (e->start_ns >= t->pending_end_ns);
+    bool is_known = (e->track == t->track) & (e->track != NO_ID) & (e->klass < CLASS_COUNT) &
+                    (e->rank_row < (int)g->params.n_ranks);
+    return is_late & is_known & ((e->args_len == 0) | (e->args_taken & e->args_stay));
+}
+
+/* Events up to the first that is not usual, at most n, for which there is room; it is known of the group's state while
+ * they go in. @return how many */
+static size_t put_usual(store_group *g, const store_event *e, size_t n)
+{
+    const bool counts = g->params.kind == GROUP_EVENTS;
+    group_track *const tracks = g->tracks;
+    const size_t n_tracks = g->n_tracks;
+    pending *p = g->events + g->n;
+    int64_t last_start_ns = g->last_start_ns;
+    int64_t last_end_ns = g->last_end_ns;
+    size_t n_args = g->n_args;
+    size_t i = 0;
+    for (; i < n && e->track_row < n_tracks && n_args <= ARGS_BLOCK_LIMIT; i++, e++, p++) {
+        group_track *t = &tracks[e->track_row];
+        if (!goes_on(g, t, e, last_start_ns)) {
+            break;
+        }
+        *p = (pending){.e = {.start_ns = e->start_ns,
+                             .dur_ns = e->dur_ns,
+                             .track_row = e->track_row,
+                             .rank = (int8_t)(counts && e->rank_row >= 0 ? e->rank_row : -1),
+                             .klass = e->klass,
+                             .severity = e->flags & EVENT_SEVERITY,
+                             .own = e->flags},
+                       .name = e->name,
+                       .instance = e->instance,
+                       .args = e->args,
+                       .tag = e->tag,
+                       .args_len = e->args ? e->args_len : 0};
+        n_args += p->args_len;
+        t->n++;
+        t->pending_end_ns = e->start_ns + e->dur_ns;
+        last_start_ns = e->start_ns;
+        last_end_ns = t->pending_end_ns > last_end_ns ? t->pending_end_ns : last_end_ns;
+    }
+    g->n += (uint32_t)i;
+    g->n_args = n_args;
+    g->last_start_ns = last_start_ns;
+    g->last_end_ns = last_end_ns;
+    return i;
+}
+
+/* An event of any kind. */
+static marey_status put_other(store_group *g, const store_event *e, diag *d)
+{
+    marey_status status = MAREY_OK;
+    if (!is_usual(g, e)) {
+        status = admit(g, e, d);
+        if (status != MAREY_OK) {
+            return status;
+        }
+    }
+    if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
+        status = flush(g, e->start_ns);
+    }
+    put_one(g, e);
+    return status == MAREY_OK ? status : writer_report(g->w, status, d);
+}
+
+/* Until the block, or what is fed to the pyramid at a time, is full. */
+static inline size_t room_of(const store_group *g)
+{
+    uint32_t block = BLOCK_EVENTS - g->n;
+    uint32_t feed = LOD_FEED - (g->n - g->n_fed);
+    return block < feed ? block : feed;
+}
+
 marey_status store_group_put_all(store_group *g, const store_event *events, size_t n, diag *d)
 {
     marey_status status = MAREY_OK;
-    for (const store_event *e = events; e < events + n && status == MAREY_OK; e++) {
-        if (!is_usual(g, e)) {
-            marey_status admitted = admit(g, e, d);
-            if (admitted != MAREY_OK) {
-                return admitted;
-            }
+    const store_event *const end = events + n;
+    while (events < end && status == MAREY_OK) {
+        size_t room = room_of(g);
+        size_t most = (size_t)(end - events) < room ? (size_t)(end - events) : room;
+        size_t done = put_usual(g, events, most);
+        events += done;
+        if (done == 0) {
+            status = put_other(g, events++, d);
         }
-        if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
-            status = flush(g, e->start_ns);
-        }
-        put_one(g, e);
         if (status == MAREY_OK && g->n - g->n_fed == LOD_FEED) {
             status = feed_pyramid(g, false);
+            status = status == MAREY_OK ? status : writer_report(g->w, status, d);
         }
     }
-    return status == MAREY_OK ? status : writer_report(g->w, status, d);
+    return status;
 }
 
 /* ------------------------------------------------------------------ end */
