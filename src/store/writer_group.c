@@ -447,6 +447,10 @@ static void fill_columns(store_group *g, block_job *j)
         group_track *t = &tracks[p->e.track_row];
         uint32_t at = t->at++;
         t->newest = i;
+        __builtin_prefetch(&j->start_ns[at + 8], 1);
+        __builtin_prefetch(&j->dur_ns[at + 16], 1);
+        __builtin_prefetch(&j->name[at + 16], 1);
+        __builtin_prefetch(&j->instance[at + 16], 1);
         j->start_ns[at] = p->e.start_ns;
         j->dur_ns[at] = (uint32_t)p->e.dur_ns;
         j->name[at] = p->name;
@@ -454,6 +458,8 @@ static void fill_columns(store_group *g, block_job *j)
         j->flags[at] = p->e.own;
         j->instance[at] = p->instance;
         if (args_at) {
+            __builtin_prefetch(&args_at[at + 8], 1);
+            __builtin_prefetch(&args_len[at + 16], 1);
             args_at[at] = p->args;
             args_len[at] = p->args_len;
         }
