@@ -122,6 +122,55 @@ static marey_status put_row(group_job *j, run_cursor *cursor)
     return status == MAREY_OK && is_full ? put_batch(j) : status;
 }
 
+/* What is the same for all rows of a cursor whose source's times are only shifted. */
+typedef struct usual_source {
+    const run_cursor *cursor;
+    source_track *tracks; /* NULL: it is another source */
+    const source_name *names;
+    int64_t run_start_ns;
+} usual_source;
+
+static usual_source usual_of(const group_job *j, const run_cursor *cursor)
+{
+    const conversion *c = j->e->c;
+    const source *s = &c->sources[cursor->source];
+    bool is_usual = !s->is_moved && !s->spans_groups;
+    return (usual_source){cursor, is_usual ? s->tracks : NULL, s->names, c->start_ns};
+}
+
+/* A row as most are: in memory, on a track that the group has met, within the longest run. @return false: it is another
+ */
+static inline bool put_usual_row(group_job *j, const usual_source *u, const run_cursor *cursor)
+{
+    const run_row *row = cursor->row;
+    int64_t key_ns = 0;
+    if (!u->tracks || row->thread == NO_ID || !run_cursor_is_kept(cursor) ||
+        __builtin_add_overflow(row->start_ns, cursor->shift_ns, &key_ns)) {
+        return false;
+    }
+    const source_track *t = &u->tracks[row->thread];
+    uint64_t since_ns = (uint64_t)key_ns - (uint64_t)u->run_start_ns;
+    if (t->row == NO_ID || since_ns > (uint64_t)LONGEST_RUN_NS || row->dur_ns > LAST_TIME_NS - (int64_t)since_ns) {
+        return false;
+    }
+    store_event *out = &j->batch[j->n_batch++];
+    out->start_ns = (int64_t)since_ns;
+    out->dur_ns = row->dur_ns;
+    out->track = t->global;
+    out->track_row = t->row;
+    out->name = u->names[row->name].global;
+    out->instance = row->instance;
+    out->klass = row->klass;
+    out->flags = row->flags;
+    out->rank_row = t->rank_row;
+    out->args = row->args_len > 0 ? cursor->piece->args + row->args_at : NULL;
+    out->args_len = row->args_len;
+    out->args_taken = true;
+    out->args_stay = true;
+    out->tag = row->link;
+    return true;
+}
+
 static int64_t clock_of(const void *ctx, int64_t t_ns)
 {
     return source_time(ctx, t_ns);
@@ -142,8 +191,16 @@ static marey_status merge_rows(group_job *j)
     }
     marey_status status = run_merge_start(&m, &j->diag);
     run_cursor *cursor;
+    usual_source usual = {0};
     for (uint64_t n = 0; status == MAREY_OK && (cursor = run_merge_top(&m)) != NULL; n++) {
-        status = put_row(j, cursor);
+        if (cursor != usual.cursor) {
+            usual = usual_of(j, cursor);
+        }
+        if (!put_usual_row(j, &usual, cursor)) {
+            status = put_row(j, cursor);
+        } else if (j->n_batch == BATCH) {
+            status = put_batch(j);
+        }
         if (status == MAREY_OK) {
             status = run_merge_next(&m, &j->diag);
         }

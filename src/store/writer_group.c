@@ -677,8 +677,8 @@ RARE static void put_one(store_group *g, const store_event *e)
 static inline bool goes_on(const store_group *g, const group_track *t, const store_event *e, int64_t last_start_ns)
 {
     int64_t end_ns = (int64_t)((uint64_t)e->start_ns + (uint64_t)e->dur_ns);
-    bool is_late = ((e->start_ns | e->dur_ns | end_ns) >= 0) & (e->start_ns >= last_start_ns) &
-                   (e->start_ns >= t->pending_end_ns);
+    bool is_late =
+        ((e->start_ns | e->dur_ns | end_ns) >= 0) & (e->start_ns >= last_start_ns) & (e->start_ns >= t->pending_end_ns);
     bool is_known = (e->track == t->track) & (e->track != NO_ID) & (e->klass < CLASS_COUNT) &
                     (e->rank_row < (int)g->params.n_ranks);
     return is_late & is_known & ((e->args_len == 0) | (e->args_taken & e->args_stay));
