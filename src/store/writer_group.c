@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "store/writer.h"
+#include "store/writer_block.h"
 
 /* Calls that few events need stay out of the way of the others. */
 #define RARE __attribute__((noinline))
@@ -79,98 +80,6 @@ struct store_group {
     size_t n_blocks, cap_blocks;
     int64_t bin0_ns[LOD_R];
 };
-
-/* ------------------------------------------------------------------ jobs */
-
-/* Of one block: its columns and its arguments, each a job of its own. */
-typedef struct block_job {
-    store_writer *w;
-    atomic_uint n_left; /* of the two; the last one gives the memory back */
-    uint32_t block, n;
-    int64_t start_ns[BLOCK_EVENTS];
-    uint32_t dur_ns[BLOCK_EVENTS];
-    uint32_t name[BLOCK_EVENTS];
-    uint8_t klass[BLOCK_EVENTS];
-    uint8_t flags[BLOCK_EVENTS];
-    uint32_t instance[BLOCK_EVENTS];
-    text_room *args;
-    const char **args_at; /* in block order; NULL: there are none */
-    uint32_t *args_len;
-} block_job;
-
-static marey_status write_args(block_job *j, bench *b)
-{
-    store_writer *w = j->w;
-    if (!b->args) {
-        b->args = args_encoder_create(&w->shapes);
-    }
-    args_encoder_begin(b->args);
-    args_encoder_add(b->args, j->args_at, j->args_len, j->n);
-    strbuf_clear(&b->stream);
-    args_encoder_end(b->args, &b->stream);
-    size_t n_bytes = b->stream.n;
-    size_t n_chunks = (n_bytes + ARGS_CHUNK - 1) / ARGS_CHUNK;
-    (void)pthread_mutex_lock(&w->lock);
-    uint64_t first = w->n_args_hints;
-    for (size_t i = 0; i < n_chunks; i++) {
-        VEC_PUSH(w->args_hints, w->n_args_hints, w->cap_args_hints, (chunk_hint){0});
-    }
-    w->blocks[j->block].args_first = first;
-    w->blocks[j->block].args_bytes = n_bytes;
-    (void)pthread_mutex_unlock(&w->lock);
-    marey_status status = MAREY_OK;
-    for (size_t i = 0; i < n_chunks && status == MAREY_OK; i++) {
-        chunk_hint hint;
-        size_t n = n_bytes - i * ARGS_CHUNK < ARGS_CHUNK ? n_bytes - i * ARGS_CHUNK : ARGS_CHUNK;
-        status = out_chunk(w, S_ARGS_DATA, &b->codec, first + i, b->stream.s + i * ARGS_CHUNK, n, ARGS_CHUNK, &hint);
-        (void)pthread_mutex_lock(&w->lock);
-        w->args_hints[first + i] = hint;
-        (void)pthread_mutex_unlock(&w->lock);
-    }
-    return status;
-}
-
-static void block_job_done(block_job *j)
-{
-    store_writer *w = j->w;
-    if (atomic_fetch_sub(&j->n_left, 1) == 1) {
-        room_give(w, j->args);
-        free((void *)j->args_at);
-        free(j->args_len);
-        spare_give(w, &w->spare_blocks, j);
-    }
-    writer_job_done(w, JOB_BLOCK);
-}
-
-static void run_args(void *ctx)
-{
-    block_job *j = ctx;
-    bench *b = bench_take(j->w);
-    (void)write_args(j, b);
-    bench_give(j->w, b);
-    block_job_done(j);
-}
-
-static void run_columns(void *ctx)
-{
-    block_job *j = ctx;
-    store_writer *w = j->w;
-    bench *b = bench_take(w);
-    const void *columns[N_COLUMNS] = {j->start_ns, j->dur_ns, j->name, j->klass, j->flags, j->instance};
-    chunk_hint hints[N_COLUMNS];
-    marey_status status = MAREY_OK;
-    for (unsigned i = 0; i < N_COLUMNS && status == MAREY_OK; i++) {
-        status = out_chunk(w, (schema_id)(S_EVENT_START + i), &b->codec, j->block, columns[i], j->n, BLOCK_EVENTS,
-                           &hints[i]);
-    }
-    if (status == MAREY_OK) {
-        (void)pthread_mutex_lock(&w->lock);
-        memcpy(w->blocks[j->block].hints, hints, sizeof hints);
-        (void)pthread_mutex_unlock(&w->lock);
-    }
-    bench_give(w, b);
-    block_job_done(j);
-}
 
 /* ------------------------------------------------------------------ begin */
 
@@ -433,6 +342,13 @@ static void note_long(store_writer *w, uint64_t row, int64_t dur_ns)
     (void)pthread_mutex_unlock(&w->lock);
 }
 
+/* What follows is written soon: too many places are written to in turn for the processor to see it by itself. */
+static inline void fetch_behind(const void *p)
+{
+    enum { LINE = 64 };
+    __builtin_prefetch((const char *)p + LINE, 1);
+}
+
 /* Events into columns, sorted by (track, start). */
 static void fill_columns(store_group *g, block_job *j)
 {
@@ -447,10 +363,10 @@ static void fill_columns(store_group *g, block_job *j)
         group_track *t = &tracks[p->e.track_row];
         uint32_t at = t->at++;
         t->newest = i;
-        __builtin_prefetch(&j->start_ns[at + 8], 1);
-        __builtin_prefetch(&j->dur_ns[at + 16], 1);
-        __builtin_prefetch(&j->name[at + 16], 1);
-        __builtin_prefetch(&j->instance[at + 16], 1);
+        fetch_behind(&j->start_ns[at]);
+        fetch_behind(&j->dur_ns[at]);
+        fetch_behind(&j->name[at]);
+        fetch_behind(&j->instance[at]);
         j->start_ns[at] = p->e.start_ns;
         j->dur_ns[at] = (uint32_t)p->e.dur_ns;
         j->name[at] = p->name;
@@ -458,8 +374,8 @@ static void fill_columns(store_group *g, block_job *j)
         j->flags[at] = p->e.own;
         j->instance[at] = p->instance;
         if (args_at) {
-            __builtin_prefetch(&args_at[at + 8], 1);
-            __builtin_prefetch(&args_len[at + 16], 1);
+            fetch_behind((const void *)&args_at[at]);
+            fetch_behind(&args_len[at]);
             args_at[at] = p->args;
             args_len[at] = p->args_len;
         }
@@ -525,12 +441,7 @@ RARE static marey_status flush(store_group *g, int64_t next_ns)
     g->t0_ns = next_t0;
     marey_status status = feed_pyramid(g, true);
     g->n = 0;
-    bool has_args = j->args_at != NULL;
-    atomic_init(&j->n_left, has_args ? 2 : 1);
-    writer_run(g->w, JOB_BLOCK, run_columns, j);
-    if (has_args) {
-        writer_run(g->w, JOB_BLOCK, run_args, j);
-    }
+    block_job_start(j);
     return status;
 }
 
@@ -621,20 +532,7 @@ static inline void put_args(store_group *g, pending *p, const store_event *e)
     g->n_args += p->args_len;
 }
 
-/* An event like those before: on a track that is known, in order, within all bounds. */
-static inline bool is_usual(const store_group *g, const store_event *e)
-{
-    if (e->track_row >= g->n_tracks) {
-        return false;
-    }
-    const group_track *t = &g->tracks[e->track_row];
-    int64_t end_ns = (int64_t)((uint64_t)e->start_ns + (uint64_t)e->dur_ns);
-    return (e->start_ns | e->dur_ns | end_ns) >= 0 && e->start_ns >= g->last_start_ns &&
-           e->start_ns >= t->pending_end_ns && e->track == t->track && e->track != NO_ID && e->klass < CLASS_COUNT &&
-           e->rank_row < (int)g->params.n_ranks;
-}
-
-/* An event that is not: the first one of its track, or a mistake. */
+/* Is the event in order? It may be the first one of its track. */
 RARE static marey_status admit(store_group *g, const store_event *e, diag *d)
 {
     const char *wrong = what_is_wrong(g, e);
@@ -729,12 +627,9 @@ static size_t put_usual(store_group *g, const store_event *e, size_t n)
 /* An event of any kind. */
 static marey_status put_other(store_group *g, const store_event *e, diag *d)
 {
-    marey_status status = MAREY_OK;
-    if (!is_usual(g, e)) {
-        status = admit(g, e, d);
-        if (status != MAREY_OK) {
-            return status;
-        }
+    marey_status status = admit(g, e, d);
+    if (status != MAREY_OK) {
+        return status;
     }
     if (g->n == BLOCK_EVENTS || g->n_args > ARGS_BLOCK_LIMIT) {
         status = flush(g, e->start_ns);
