@@ -96,7 +96,7 @@ void phase_of_kernel(annotation *a, annotated *e, uint8_t launched)
 
 marey_status derived_flush(run_set *set, derived_rows *to, diag *d)
 {
-    marey_status status = run_set_add(set, &to->rows, to->n, NULL, 0, d);
+    marey_status status = run_set_add(set, &to->rows, to->n, &(run_args){0}, d);
     free(to->rows);
     *to = (derived_rows){0};
     return status;

@@ -91,8 +91,13 @@ static void close_segment(run_set *s)
     link_segment(s, &g);
 }
 
-/* A room that is mostly empty goes back, and so does that of the arguments, which is large, warm and serves again. */
-static void keep(run_set *s, run_row **rows, const run_piece *in, const char *args, size_t n_args)
+/* A room that is mostly empty goes back. */
+static bool keeps_args(const run_args *a)
+{
+    return a->n > a->cap / 2;
+}
+
+static void keep(run_set *s, run_row **rows, const run_piece *in, run_args *args)
 {
     run_piece p = *in;
     if (p.n > RUN_ROWS / 2) {
@@ -101,9 +106,12 @@ static void keep(run_set *s, run_row **rows, const run_piece *in, const char *ar
         p.rows = mem_alloc(p.n * sizeof *p.rows);
         memcpy(p.rows, *rows, p.n * sizeof *p.rows);
     }
-    if (n_args > 0) {
-        p.args = mem_alloc(n_args + ARG_RECORD_PAD_BYTES);
-        memcpy(p.args, args, n_args);
+    if (keeps_args(args)) {
+        p.args = args->text;
+        args->text = NULL;
+    } else if (args->n > 0) {
+        p.args = mem_alloc(args->n + ARG_RECORD_PAD_BYTES);
+        memcpy(p.args, args->text, args->n);
     }
     VEC_PUSH(s->open, s->n_open, s->cap_open, p);
     if (s->n_open == RUN_PIECES) {
@@ -187,18 +195,18 @@ static marey_status spill(run_set *s, const run_piece *p, const char *args, diag
     return status;
 }
 
-marey_status run_set_add(run_set *s, run_row **rows, size_t n, const char *args, size_t n_args, diag *d)
+marey_status run_set_add(run_set *s, run_row **rows, size_t n, run_args *args, diag *d)
 {
     if (n == 0) {
         return MAREY_OK;
     }
     MAREY_ASSERT(n <= RUN_ROWS);
     run_piece p = {.rows = *rows, .base = s->n_rows, .n = (uint32_t)n};
-    p.booked = n * (sizeof **rows + sizeof(uint32_t)) + n_args;
+    p.booked = n * (sizeof **rows + sizeof(uint32_t)) + (keeps_args(args) ? args->cap : args->n);
     s->n_rows += n;
     if (scratch_claim(s->scratch, p.booked)) {
-        keep(s, rows, &p, args, n_args);
+        keep(s, rows, &p, args);
         return MAREY_OK;
     }
-    return spill(s, &p, args, d);
+    return spill(s, &p, args->text, d);
 }

@@ -74,12 +74,18 @@ void run_set_deinit(run_set *s);
 /** No more pieces come; before any merge. */
 void run_set_seal(run_set *s);
 
-/**
- * Add a piece. *rows is an array of at most RUN_ROWS, in the order of input; where the set keeps it, *rows is NULL
- * afterwards.
- * @param args  n_args bytes that the rows' args_at point into; copied. NULL: no row has any
+/* What the rows of a piece point into: n bytes, and ARG_RECORD_PAD_BYTES where there are some, in an allocation of cap.
  */
-marey_status run_set_add(run_set *s, run_row **rows, size_t n, const char *args, size_t n_args, diag *d);
+typedef struct run_args {
+    char *text; /* NULL: no row has any */
+    size_t n, cap;
+} run_args;
+
+/**
+ * Add a piece. *rows is an array of at most RUN_ROWS, in the order of input. Where the set keeps it, *rows is NULL
+ * afterwards, and likewise args->text.
+ */
+marey_status run_set_add(run_set *s, run_row **rows, size_t n, run_args *args, diag *d);
 
 /** Ascending by (start, longer first). */
 bool run_row_before(const run_row *a, const run_row *b);

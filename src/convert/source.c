@@ -13,9 +13,8 @@ enum { SIDE_LIMIT = 64 * 1024, SIDE_LEAST = 1024, FEW_SOURCES = 8 };
 typedef struct piece {
     source *s;
     run_row *rows; /* owned, [RUN_ROWS]; NULL: the runs have kept it */
-    size_t n, n_args;
-    char *args;      /* owned */
-    size_t cap_args; /* bytes that it had room for */
+    size_t n;
+    run_args args; /* likewise */
     diag diag;
     marey_status status;
 } piece;
@@ -297,7 +296,7 @@ static void take_piece(void *ctx)
 {
     piece *p = ctx;
     find_islands(p->s, p->rows, p->n, p->s->events.n_rows);
-    p->status = run_set_add(&p->s->events, &p->rows, p->n, p->args, p->n_args, &p->diag);
+    p->status = run_set_add(&p->s->events, &p->rows, p->n, &p->args, &p->diag);
 }
 
 /* Lock held, and let go. */
@@ -344,8 +343,7 @@ static piece *next_piece(reading *r)
         piece *p = r->pieces[next] = mem_alloc(sizeof *p);
         p->s = r->s;
         p->rows = NULL;
-        p->args = NULL;
-        p->cap_args = 0;
+        p->args = (run_args){0};
         p->status = MAREY_OK;
         diag_init(&p->diag);
     }
@@ -355,18 +353,15 @@ static piece *next_piece(reading *r)
 /* What is in the chunk goes with the piece, and the piece's old room to the chunk. */
 static void swap_room(piece *p, trace_chunk *k)
 {
-    char *room = p->args;
-    size_t cap = p->cap_args;
+    run_args room = p->args;
     run_row *rows = p->rows ? p->rows : mem_alloc_large(RUN_ROWS * sizeof *rows);
     p->rows = k->rows;
     k->rows = rows;
     p->n = k->n;
     k->n = 0;
-    p->args = k->args;
-    p->n_args = k->n_args;
-    p->cap_args = k->cap_args;
-    k->args = room ? room : mem_alloc_large(k->cap_args);
-    k->cap_args = room ? cap : k->cap_args;
+    p->args = (run_args){k->args, k->n_args, k->cap_args};
+    k->args = room.text ? room.text : mem_alloc_large(k->cap_args);
+    k->cap_args = room.text ? room.cap : k->cap_args;
     k->n_args = 0;
 }
 
@@ -418,7 +413,7 @@ static void free_pieces(reading *r)
         piece *p = r->pieces[i];
         if (p) {
             free(p->rows);
-            free(p->args);
+            free(p->args.text);
             diag_deinit(&p->diag);
             free(p);
         }

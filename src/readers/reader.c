@@ -14,7 +14,7 @@
 
 enum {
     HEAD_BYTES = 64 * 1024,
-    LEAD_BYTES = 8 * 1024,
+    LEAD_BYTES = 128 * 1024, /* walked before the first part, so that shapes of arguments are known to all */
     AHEAD_MIN_BYTES = 512 * 1024,
     AHEAD_MIN_PLAIN_BYTES = 8 << 20,
     PARTS_MIN_BYTES = 128 * 1024,
@@ -319,7 +319,7 @@ static marey_status walk(pass *p)
         o.memory_bytes = n - (size_t)from;
     }
     o.leave = in_parts ? leave : NULL;
-    o.window_bytes = in_parts ? LEAD_BYTES : 0; /* not much before the first part: each thread learns by itself */
+    o.window_bytes = in_parts ? LEAD_BYTES : 0;
     if (p->tuning) {
         o.window_bytes = p->tuning->window_bytes ? p->tuning->window_bytes : o.window_bytes;
         o.eager = p->tuning->eager;

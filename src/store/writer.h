@@ -101,7 +101,7 @@ struct store_writer {
     pthread_mutex_t lock;      /* guards all below */
     pthread_cond_t done;
     unsigned n_jobs, n_jobs_of[JOB_KINDS], max_jobs[JOB_KINDS];
-    unsigned n_ending; /* groups whose pyramid is still on its way */
+    unsigned ending; /* weight of the groups whose pyramid is still on its way */
     bench *benches;
     text_room *rooms; /* freed by jobs, taken by groups */
     spares spare_blocks;

@@ -20,7 +20,8 @@ typedef struct pending {
 _Static_assert(sizeof(pending) <= 56, "they go through the cache three times");
 
 /* Events of a block on their way into the pyramid. */
-enum { MOST_ENDING = 2, LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
+enum { FEW_EVENTS = 4096, FEW_WEIGHT = 1, MANY_WEIGHT = 4, MOST_ENDING = 2 * MANY_WEIGHT };
+enum { LOD_FEED = 4096, LOD_BATCHES = 2 * BLOCK_EVENTS / LOD_FEED, LOD_BLOCKS = 3 };
 typedef struct lod_batch {
     pending *events;
     uint32_t n;
@@ -83,15 +84,21 @@ struct store_group {
 
 /* ------------------------------------------------------------------ begin */
 
+/* Of what a group holds while its end is on its way. */
+static unsigned weight_of(const store_group *g)
+{
+    return g->params.n_events > FEW_EVENTS ? MANY_WEIGHT : FEW_WEIGHT;
+}
+
 /* Groups whose end is still on its way hold memory. */
 static void wait_for_ends(store_writer *w)
 {
     (void)pthread_mutex_lock(&w->lock);
-    while (w->n_ending >= MOST_ENDING) {
+    while (w->ending >= MOST_ENDING) {
         (void)pthread_mutex_unlock(&w->lock);
         bool helped = writer_help(w);
         (void)pthread_mutex_lock(&w->lock);
-        if (!helped && w->n_ending >= MOST_ENDING) {
+        if (!helped && w->ending >= MOST_ENDING) {
             (void)pthread_cond_wait(&w->done, &w->lock);
         }
     }
@@ -203,9 +210,10 @@ static void run_pyramid(void *ctx)
     bool ends = q->ends;
     (void)pthread_mutex_unlock(&q->lock); /* from here on the group may be gone, where it does not end here */
     if (ends) {
+        unsigned weight = weight_of(g);
         end_group(g);
         (void)pthread_mutex_lock(&w->lock);
-        w->n_ending--;
+        w->ending -= weight;
         (void)pthread_cond_broadcast(&w->done);
         (void)pthread_mutex_unlock(&w->lock);
     }
@@ -738,7 +746,7 @@ marey_status store_group_end(store_group **gg, diag *d)
     }
     if (w->options.workers) { /* the pyramid goes on beside the caller */
         (void)pthread_mutex_lock(&w->lock);
-        w->n_ending++;
+        w->ending += weight_of(g);
         (void)pthread_mutex_unlock(&w->lock);
         (void)pthread_mutex_lock(&g->queue.lock);
         g->queue.ends = true;

@@ -75,7 +75,8 @@ static void fill(trial *t, prng *r, scratch *sc)
         for (size_t p = 0; p < pieces; p++) {
             size_t n = 1 + prng_below(r, many ? 40 : large ? RUN_ROWS : 3000);
             run_row *rows = calloc(n, sizeof *rows);
-            char *args = malloc(n * 8);
+            run_args args = {.cap = n * 8 * (1 + prng_below(r, 3)) + ARG_RECORD_PAD_BYTES};
+            args.text = malloc(args.cap);
             uint32_t at = 0;
             for (size_t i = 0; i < n; i++) {
                 rows[i].start_ns = some_time(r, shape, order);
@@ -83,13 +84,14 @@ static void fill(trial *t, prng *r, scratch *sc)
                 rows[i].name = (uint32_t)order;
                 rows[i].args_at = at;
                 rows[i].args_len = (uint32_t)prng_below(r, 9);
-                memset(args + at, (int)(order & 0xff), rows[i].args_len);
+                memset(args.text + at, (int)(order & 0xff), rows[i].args_len);
                 at += rows[i].args_len;
                 VEC_PUSH(t->want, t->n, t->cap, ((expected){rows[i].start_ns, rows[i].dur_ns, order, s}));
                 order++;
             }
-            assert_int_equal(run_set_add(&t->sets[s], &rows, n, args, at, NULL), MAREY_OK);
-            free(args);
+            args.n = at;
+            assert_int_equal(run_set_add(&t->sets[s], &rows, n, &args, NULL), MAREY_OK);
+            free(args.text);
             free(rows);
         }
         run_set_seal(&t->sets[s]);
@@ -211,7 +213,7 @@ static void tells_full_disk(void **state)
     run_set_init(&s, &sc);
     run_row row = {.start_ns = 1};
     run_row *rows = &row;
-    marey_status status = run_set_add(&s, &rows, 1, NULL, 0, &d);
+    marey_status status = run_set_add(&s, &rows, 1, &(run_args){0}, &d);
     if (status != MAREY_OK) { /* the system's own folder may have served */
         assert_int_equal(status, MAREY_IO);
         assert_true(d.n_messages > 0);
