@@ -226,8 +226,8 @@ static bool has_room(deflater *d, size_t n)
 static void end_block(deflater *d, bool is_last)
 {
     count_symbols(d);
-    deflate_make_codes(d->litlen_freq, N_LITLEN, MAX_LITLEN_BITS, d->litlen);
-    deflate_make_codes(d->dist_freq, N_DIST, MAX_DIST_BITS, d->dist);
+    deflate_make_codes(d->litlen_freq, N_LITLEN, MAX_LITLEN_BITS, d->runs.is_wide, d->litlen);
+    deflate_make_codes(d->dist_freq, N_DIST, MAX_DIST_BITS, d->runs.is_wide, d->dist);
     if (has_room(d, BLOCK_HEAD_BYTES + block_bits(d) / 8)) {
         deflate_put_head(&d->out, d->litlen, d->dist, is_last);
         put_sequences(d);

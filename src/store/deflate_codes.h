@@ -2,6 +2,7 @@
 #ifndef MAREY_STORE_DEFLATE_CODES_H
 #define MAREY_STORE_DEFLATE_CODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -42,12 +43,14 @@ static inline unsigned code_bits(code c)
 }
 
 /**
- * Codes of a complete tree; a lone symbol gets one bit.
+ * Codes of a complete tree; a lone symbol gets one bit. Of many symbols the tree is only about as good as the best.
  *
- * @param freq   of n_symbols symbols, at most N_LITLEN; each below 2^23
- * @param limit  bits of the longest code, at most 15
+ * @param freq     of n_symbols symbols, at most N_LITLEN; each below 2^23
+ * @param limit    bits of the longest code, at most 15
+ * @param is_wide  deflate_is_wide(), or false: as if the processor had no more than all have. The codes are the same
  */
-void deflate_make_codes(const uint32_t *freq, unsigned n_symbols, unsigned limit, code *codes);
+void deflate_make_codes(const uint32_t *freq, unsigned n_symbols, unsigned limit, bool is_wide, code *codes);
+bool deflate_is_wide(void);
 
 typedef struct bit_writer {
     uint8_t *p, *end;

@@ -12,11 +12,7 @@ void deflate_runs_init(deflate_runs *r, bool is_wide)
 {
     r->n_tokens = 0;
     r->n_longs = 0;
-#ifdef __x86_64__
-    r->has_avx512 = is_wide && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
-#else
-    r->has_avx512 = false && is_wide;
-#endif
+    r->is_wide = is_wide && deflate_is_wide();
 }
 
 /* ------------------------------------------------------------------ bytes to tokens */
@@ -132,7 +128,7 @@ AVX512 static void add_avx512(deflate_runs *r, const uint8_t *p, size_t n, bool 
 void deflate_runs_add(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
 {
 #ifdef __x86_64__
-    if (r->has_avx512) {
+    if (r->is_wide) {
         add_avx512(r, p, n, has_front);
         return;
     }
@@ -225,8 +221,8 @@ size_t deflate_runs_make_codes(const deflate_runs *r, const length_table *length
         freq[257 + lengths->of[length].symbol] += count[RUNS_LENGTHS + length];
         dist_freq[0] += count[RUNS_LENGTHS + length];
     }
-    deflate_make_codes(freq, N_LITLEN, LITLEN_BITS, c->litlen);
-    deflate_make_codes(dist_freq, N_DIST, MAX_DIST_BITS, c->dist);
+    deflate_make_codes(freq, N_LITLEN, LITLEN_BITS, r->is_wide, c->litlen);
+    deflate_make_codes(dist_freq, N_DIST, MAX_DIST_BITS, r->is_wide, c->dist);
     join_codes(lengths, c);
     return BLOCK_HEAD_BYTES + token_bits(count, c) / 8;
 }
@@ -255,8 +251,14 @@ static void put_long(bit_writer *w, const code *codes, size_t length)
 {
     size_t whole = whole_matches(length);
     size_t rest = length - whole * MATCH_LONGEST;
-    for (size_t i = 0; i < whole; i++) {
-        put_code(w, codes[RUNS_LENGTHS + MATCH_LONGEST]);
+    const code longest = codes[RUNS_LENGTHS + MATCH_LONGEST];
+    const unsigned n = code_bits(longest);
+    const uint64_t twice = longest >> CODE_SHIFT | (uint64_t)(longest >> CODE_SHIFT) << n;
+    for (; whole >= 4; whole -= 4) {
+        put_bits(w, twice | twice << 2 * n, 4 * n); /* without extra bits they are short enough */
+    }
+    for (; whole > 0; whole--) {
+        put_code(w, longest);
     }
     if (rest > MATCH_LONGEST) {
         put_code(w, codes[RUNS_LENGTHS + REST_SPLIT]);

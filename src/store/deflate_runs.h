@@ -32,7 +32,7 @@ typedef struct deflate_runs {
     size_t n_tokens;
     long_run longs[RUNS_MOST_LONG];
     size_t n_longs;
-    bool has_avx512;
+    bool is_wide;
 } deflate_runs;
 
 /** is_wide: by the registers that the processor has; false: by those that all have. */

@@ -3,9 +3,10 @@
  * what doesn't fit is refused and nothing is written behind the room; runs cost next to nothing. Inputs are those on
  * which codes degenerate: nothing, one byte, one symbol, no match, frequencies that grow like Fibonacci's numbers (the
  * deepest trees, which must be cut), matches at the window's edge, tokens by the ten thousand, noise, zeros that are
- * only said to be there. Where nothing is looked for but runs, the stream is the same whatever registers the processor
- * has. And the byte planes that most chunks are made of: plane k holds the k-th byte of every
- * element, and they become elements again.
+ * only said to be there. The stream is the same whatever registers the processor has, and so are the codes: they make a
+ * complete tree within their limit, in which what is more frequent has no longer code by more than the rounding. And
+ * the byte planes that most chunks are made of: plane k holds the k-th byte of every element, and they become elements
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +24,7 @@
 #include "base/text.h"
 #include "store/codec.h"
 #include "store/deflate.h"
+#include "store/deflate_codes.h"
 
 static void inflates_to(const uint8_t *packed, size_t length, const uint8_t *in, size_t n)
 {
@@ -63,6 +65,10 @@ static size_t check(deflater *d, const uint8_t *in, size_t n)
     size_t length = deflate_zlib(d, in, n, packed, cap);
     assert_int_not_equal(length, 0);
     assert_int_equal(deflate_zlib(d, in, n, again, cap), length);
+    assert_memory_equal(packed, again, length);
+    deflater_set_wide(d, false);
+    assert_int_equal(deflate_zlib(d, in, n, again, cap), length);
+    deflater_set_wide(d, true);
     assert_memory_equal(packed, again, length);
     inflates_to(packed, length, in, n);
     check_runs(d, in, &(deflate_part){0, n, 0}, 1, in, n);
@@ -123,6 +129,52 @@ static void deep_trees(void **state)
     (void)check(d, in, n);
     deflater_destroy(&d);
     free(in);
+}
+
+static void check_codes(const uint32_t *freq, unsigned n_symbols, unsigned limit)
+{
+    code wide[N_LITLEN];
+    code plain[N_LITLEN];
+    uint32_t room = 0;
+    uint64_t total = 0;
+    uint64_t bits = 0;
+    unsigned n = 0;
+    memset(wide, 0xff, sizeof wide);
+    memset(plain, 0xff, sizeof plain);
+    deflate_make_codes(freq, n_symbols, limit, deflate_is_wide(), wide);
+    deflate_make_codes(freq, n_symbols, limit, false, plain);
+    assert_memory_equal(wide, plain, n_symbols * sizeof *wide);
+    for (unsigned i = 0; i < n_symbols; i++) {
+        unsigned length = code_bits(plain[i]);
+        assert_int_equal(length > 0, freq[i] > 0);
+        assert_in_range(length, 0, limit);
+        assert_int_equal(plain[i] >> CODE_SHIFT >> length, 0);
+        room += freq[i] > 0 ? 1U << (limit - length) : 0;
+        n += freq[i] > 0;
+        total += freq[i];
+        bits += (uint64_t)freq[i] * length;
+    }
+    assert_int_equal(room, n == 0 ? 0 : n == 1 ? 1U << (limit - 1) : 1U << limit);
+    assert_true(n < 2 || bits <= total * 8 + total / 2); /* as with codes that are all alike, or near it */
+}
+
+/* Symbols by the hundred, as often as one another or not at all alike; also more than fit well under the limit. */
+static void codes(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, 11);
+    for (unsigned round = 0; round < 3000; round++) {
+        uint32_t freq[N_LITLEN];
+        unsigned n_symbols = 1 + (unsigned)prng_below(&r, N_LITLEN);
+        unsigned shift = (unsigned)prng_below(&r, 22);
+        unsigned missing = 1 + (unsigned)prng_below(&r, 4);
+        for (unsigned i = 0; i < n_symbols; i++) {
+            unsigned down = (unsigned)prng_below(&r, shift + 1);
+            freq[i] = prng_below(&r, missing) ? 0 : 1 + (uint32_t)(prng_below(&r, UINT64_C(1) << 22) >> down);
+        }
+        check_codes(freq, n_symbols, 9 + round % 7);
+    }
 }
 
 /* Random pieces: noise, runs, copies from near and from just inside and outside of the window. */
@@ -321,10 +373,15 @@ static void padding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(degenerate), cmocka_unit_test(deep_trees),
-        cmocka_unit_test(mixtures),   cmocka_unit_test(refuses_what_does_not_fit),
-        cmocka_unit_test(planes),     cmocka_unit_test(padding),
-        cmocka_unit_test(noise),      cmocka_unit_test(parts_with_zeros),
+        cmocka_unit_test(degenerate),
+        cmocka_unit_test(deep_trees),
+        cmocka_unit_test(codes),
+        cmocka_unit_test(mixtures),
+        cmocka_unit_test(refuses_what_does_not_fit),
+        cmocka_unit_test(planes),
+        cmocka_unit_test(padding),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(parts_with_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
