@@ -116,7 +116,7 @@ static void random_view(bench *b, prng *r)
 {
     session *s = b->session;
     double run = s->duration_ns > 1000 ? (double)s->duration_ns : 1000;
-    zoom_script z = {prng_unit(r) * run, 1000, run};
+    zoom_script z = {moment_about(prng_unit(r) * run), 1000, run};
     double way = prng_unit(r);
     uint64_t half = UINT64_C(1) << 20;
     zoom_script_view(&z, s, (uint64_t)(way * (double)half), 2 * half);

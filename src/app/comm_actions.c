@@ -8,11 +8,11 @@ static void go(session *s, const comm_target *to, int64_t now_ns)
 {
     s->view.layout = LAYOUT_MAREY;
     s->view.comm.has_left = true;
-    session_goal(s, &s->view.comm.left_t0_ns, &s->view.comm.left_t1_ns);
+    session_goal(s, &s->view.comm.left_t0, &s->view.comm.left_t1);
     if (to->event_row != UINT64_MAX) {
         select_event(s, to->event_row);
     }
-    session_go(s, to->t0_ns, to->t1_ns, now_ns);
+    session_go(s, to->t0, to->t1, now_ns);
 }
 
 void comm_return(session *s, int64_t now_ns)
@@ -22,7 +22,7 @@ void comm_return(session *s, int64_t now_ns)
     s->view.comm.has_left = false;
     s->is_dirty = true;
     if (was_away) {
-        session_go(s, s->view.comm.left_t0_ns, s->view.comm.left_t1_ns, now_ns);
+        session_go(s, s->view.comm.left_t0, s->view.comm.left_t1, now_ns);
     }
 }
 

@@ -204,7 +204,7 @@ static void number_text(const finding_number *n, char *name, size_t name_cap, ch
 static void go_to(panels *p, const finding *f)
 {
     bool whole = f->t1_ns <= f->t0_ns;
-    panels_fly(p, whole ? 0 : (double)f->t0_ns, whole ? (double)p->session->duration_ns : (double)f->t1_ns);
+    panels_fly(p, whole ? 0 : f->t0_ns, whole ? p->session->duration_ns : f->t1_ns);
     if (f->n_ranks > 0) {
         panels_go_to_rank(p, f->ranks[0]);
     } else if (f->n_links > 0) {

@@ -26,7 +26,7 @@ static void start_flying(panels *p, uint32_t name)
     j->file = p->session->file;
     j->name = name;
     bool again = p->has_selected && p->selected.name == name;
-    j->from_ns = again ? p->selected.start_ns + 1 : (int64_t)p->session->view.t0_ns;
+    j->from_ns = again ? p->selected.start_ns + 1 : p->session->view.t0.ns;
     j->from_ns = j->from_ns > 0 ? j->from_ns : 0;
     work_start(&p->flying, fly, j);
 }

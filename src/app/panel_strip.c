@@ -76,13 +76,14 @@ static void sum(void *job, cancel_flag *cancel)
 static bool step_in_view(const session *s, int64_t *index)
 {
     const trace_model *m = store_model(s->file);
-    double slack = 0.05 * (s->view.t1_ns - s->view.t0_ns);
+    double slack = 0.05 * view_span_ns(&s->view);
     for (size_t i = 0; i < m->n_steps; i++) {
         const trace_step *t = &m->steps[i];
         bool on_device = t->device_end_ns > t->device_start_ns;
-        double a = (double)(on_device ? t->device_start_ns : t->start_ns);
-        double b = (double)(on_device ? t->device_end_ns : t->end_ns);
-        if (t->rank == m->steps[0].rank && s->view.t0_ns >= a - slack && s->view.t1_ns <= b + slack) {
+        moment a = moment_at(on_device ? t->device_start_ns : t->start_ns);
+        moment b = moment_at(on_device ? t->device_end_ns : t->end_ns);
+        if (t->rank == m->steps[0].rank && moment_minus(a, s->view.t0) <= slack &&
+            moment_minus(s->view.t1, b) <= slack) {
             *index = t->index;
             return true;
         }
@@ -116,11 +117,11 @@ static strip_job *wish(const panels *p)
     j->file = s->file;
     j->is_step = wish_steps(s, j);
     if (!j->is_step) {
-        double t0 = 0;
-        double t1 = 0;
+        moment t0;
+        moment t1;
         session_goal(s, &t0, &t1);
-        j->t0_ns = (int64_t)fmax(0, floor(t0));
-        j->t1_ns = (int64_t)fmin((double)m->duration_ns, ceil(t1));
+        j->t0_ns = moment_floor(t0) > 0 ? moment_floor(t0) : 0;
+        j->t1_ns = moment_ceil(t1) < m->duration_ns ? moment_ceil(t1) : m->duration_ns;
     }
     return j;
 }

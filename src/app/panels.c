@@ -164,11 +164,12 @@ int64_t panels_deadline_ns(const panels *p)
 /* ---- going places ---- */
 
 /* The whole run as it is; a part with a little of what is around it. */
-void panels_fly(panels *p, double t0_ns, double t1_ns)
+void panels_fly(panels *p, int64_t t0_ns, int64_t t1_ns)
 {
-    bool whole = t0_ns <= 0 && t1_ns >= (double)p->session->duration_ns;
-    double margin = whole ? 0 : 0.02 * (t1_ns - t0_ns);
-    session_go(p->session, t0_ns - margin, t1_ns + margin, p->session->reduced_motion ? 0 : clock_now_ns());
+    bool whole = t0_ns <= 0 && t1_ns >= p->session->duration_ns;
+    double margin = whole ? 0 : 0.02 * (double)(t1_ns - t0_ns);
+    session_go(p->session, moment_plus(moment_at(t0_ns), -margin), moment_plus(moment_at(t1_ns), margin),
+               p->session->reduced_motion ? 0 : clock_now_ns());
 }
 
 void panels_go_to_rank(panels *p, uint32_t rank)

@@ -154,7 +154,7 @@ void graph_run_show(panels *p, const scene_graph *g);
 void free_run_spans(void *job);
 
 /* panels.c */
-void panels_fly(panels *p, double t0_ns, double t1_ns);
+void panels_fly(panels *p, int64_t t0_ns, int64_t t1_ns);
 void panels_go_to_rank(panels *p, uint32_t rank);
 void free_diagnosis(void *job);
 void free_strip(void *job);

@@ -27,32 +27,32 @@ static bool is_near(const session *s, double x0, double y0)
 /* ---- the overview ---- */
 
 /* The time under the pointer, also when it has left the strip while dragging. */
-static double overview_time_ns(const session *s)
+static moment overview_time(const session *s)
 {
     const rect *o = &s->frame.overview;
     double x = fmin(fmax(s->input.cursor_x, (double)o->x), (double)(o->x + o->w) - 1);
-    return scene_pick_at(s->scene, x, (double)o->y + 0.5 * (double)o->h).time_ns;
+    return scene_pick_at(s->scene, x, (double)o->y + 0.5 * (double)o->h).time;
 }
 
 static void overview_follow(const pointer *p, session *s)
 {
-    double middle = overview_time_ns(s) - p->grab_ns;
-    double half = 0.5 * (s->view.t1_ns - s->view.t0_ns);
-    session_go(s, middle - half, middle + half, 0);
+    double half = 0.5 * view_span_ns(&s->view);
+    moment middle = moment_plus(overview_time(s), -p->grab_ns);
+    session_go(s, moment_plus(middle, -half), moment_plus(middle, half), 0);
 }
 
 /* Grabbed inside the window of view, it stays under the pointer; pressed elsewhere, it comes there. */
 static void overview_press(pointer *p, session *s)
 {
-    double t = overview_time_ns(s);
+    moment t = overview_time(s);
     if (s->view.overview != OVERVIEW_SHARES) { /* a click loads the step */
         p->drag = DRAG_IGNORED;
-        steps_show(s, scene_step_at(s->scene, t), 0);
+        steps_show(s, scene_step_at(s->scene, t.ns), 0);
         return;
     }
-    bool grabbed = t >= s->view.t0_ns && t < s->view.t1_ns;
+    bool grabbed = moment_compare(t, s->view.t0) >= 0 && moment_compare(t, s->view.t1) < 0;
     p->drag = DRAG_OVERVIEW;
-    p->grab_ns = grabbed ? t - 0.5 * (s->view.t0_ns + s->view.t1_ns) : 0;
+    p->grab_ns = grabbed ? moment_minus(t, view_middle(&s->view)) : 0;
     if (!grabbed) {
         overview_follow(p, s);
     }
@@ -61,25 +61,26 @@ static void overview_press(pointer *p, session *s)
 /* ---- dragging ---- */
 
 /* In the step that was pressed on: beyond its edges time goes on. */
-static double plot_time_ns(const pointer *p, const session *s, double x)
+static moment plot_time(const pointer *p, const session *s, double x)
 {
-    return p->down_time_ns + (x - p->down_x) / session_plot_w(s) * (p->down_t1_ns - p->down_t0_ns);
+    return moment_plus(p->down_time, (x - p->down_x) / session_plot_w(s) * moment_minus(p->down_t1, p->down_t0));
 }
 
 static void drag_pan(const pointer *p, session *s)
 {
-    double shift = (p->down_x - s->input.cursor_x) / session_plot_w(s) * (p->down_t1_ns - p->down_t0_ns);
-    session_go(s, p->down_t0_ns + shift, p->down_t1_ns + shift, 0);
+    double length = moment_minus(p->down_t1, p->down_t0);
+    double shift = (p->down_x - s->input.cursor_x) / session_plot_w(s) * length;
+    session_go(s, moment_plus(p->down_t0, shift), moment_plus(p->down_t1, shift), 0);
     double scroll = p->down_scroll_px + (p->down_y - s->input.cursor_y) / s->input.scale;
     session_scroll(s, scroll - s->view.scroll_px);
 }
 
 static void drag_range(const pointer *p, session *s)
 {
-    double a = plot_time_ns(p, s, p->down_x);
-    double b = plot_time_ns(p, s, s->input.cursor_x);
-    s->view.selection_t0_ns = (int64_t)fmin(a, b);
-    s->view.selection_t1_ns = (int64_t)fmax(a, b);
+    int64_t a = plot_time(p, s, p->down_x).ns;
+    int64_t b = plot_time(p, s, s->input.cursor_x).ns;
+    s->view.selection_t0_ns = a < b ? a : b;
+    s->view.selection_t1_ns = a < b ? b : a;
     s->is_dirty = true;
 }
 
@@ -138,13 +139,13 @@ void pointer_press(pointer *p, session *s, bool shift)
     double y = s->input.cursor_y;
     p->down_x = x;
     p->down_y = y;
-    p->down_t0_ns = s->view.t0_ns;
-    p->down_t1_ns = s->view.t1_ns;
+    p->down_t0 = s->view.t0;
+    p->down_t1 = s->view.t1;
     p->down_scroll_px = s->view.scroll_px;
     p->wants_range = shift;
     s->motion.length_ns = 0; /* the hand is on it: a passage under way stops here */
     scene_pick pick = scene_pick_at(s->scene, x, y);
-    p->down_time_ns = pick.time_ns;
+    p->down_time = pick.time;
     bool draggable = inside(&s->frame.plot, x, y) || inside(&s->frame.labels, x, y);
     if (s->view.show_help) {
         p->drag = DRAG_IGNORED;
@@ -179,7 +180,7 @@ static void click(session *s, const scene_pick *pick, int64_t now_ns)
         a->run(s, now_ns);
     } else if (pick->kind == PICK_STEP) {
         s->view.layout = LAYOUT_MAREY;
-        steps_show(s, scene_step_at(s->scene, pick->time_ns), now_ns);
+        steps_show(s, scene_step_at(s->scene, pick->time.ns), now_ns);
     } else if (pick->kind == PICK_COMM) {
         comm_click(s, &pick->comm, now_ns);
     } else if (pick->kind == PICK_ARROW) {

@@ -22,10 +22,11 @@ typedef struct pointer {
     drag_kind drag;
     bool wants_range; /* Shift was down at the press */
     double down_x, down_y;
-    double down_t0_ns, down_t1_ns, down_scroll_px;
+    moment down_t0, down_t1;
+    double down_scroll_px;
     graph_camera down_camera;
-    double down_time_ns; /* under the pointer, of the step pressed on where several stand side by side */
-    double grab_ns;      /* overview: from the middle of the view to where it was grabbed */
+    moment down_time; /* under the pointer, of the step pressed on where several stand side by side */
+    double grab_ns;   /* overview: from the middle of the view to where it was grabbed */
     int64_t last_click_ns;
     double last_click_x, last_click_y;
 } pointer;

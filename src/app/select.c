@@ -24,8 +24,8 @@ static bool read_event(session *s, uint64_t row, store_event_info *e)
 static void fit_event(session *s, const store_event_info *e, int64_t now_ns)
 {
     double dur = (double)(e->dur_ns > 20 ? e->dur_ns : 20);
-    double start = (double)e->start_ns;
-    session_go(s, start - 0.5 * dur, start + 1.5 * dur, now_ns);
+    moment start = moment_at(e->start_ns);
+    session_go(s, moment_plus(start, -0.5 * dur), moment_plus(start, 1.5 * dur), now_ns);
 }
 
 void select_fit_event(session *s, uint64_t event_row, int64_t now_ns)
@@ -38,10 +38,10 @@ void select_fit_event(session *s, uint64_t event_row, int64_t now_ns)
 
 void select_fit(session *s, int64_t now_ns)
 {
-    double t0 = 0;
-    double t1 = 0;
+    moment t0;
+    moment t1;
     if (s->view.selection_t1_ns > s->view.selection_t0_ns) {
-        session_go(s, (double)s->view.selection_t0_ns, (double)s->view.selection_t1_ns, now_ns);
+        session_go(s, moment_at(s->view.selection_t0_ns), moment_at(s->view.selection_t1_ns), now_ns);
     } else if (s->view.selected_row != UINT64_MAX) {
         select_fit_event(s, s->view.selected_row, now_ns);
     } else if (s->input.cursor_x >= 0) {
@@ -104,17 +104,18 @@ static uint64_t neighbour_row(store_file *f, const store_event_info *e, int dire
 /* Keep the scale while the event fits; move only when it is not well inside. */
 static void bring_into_view(session *s, const store_event_info *e, int64_t now_ns)
 {
-    double t0 = 0;
-    double t1 = 0;
+    moment t0;
+    moment t1;
     session_goal(s, &t0, &t1);
-    double span = t1 - t0;
-    double start = (double)e->start_ns;
-    double end = start + (double)e->dur_ns;
-    if (end - start > 0.8 * span) {
+    double span = moment_minus(t1, t0);
+    double dur = (double)e->dur_ns;
+    moment start = moment_at(e->start_ns);
+    double from_left = moment_minus(start, t0);
+    if (dur > 0.8 * span) {
         fit_event(s, e, now_ns);
-    } else if (start < t0 + 0.05 * span || end > t1 - 0.05 * span) {
-        double middle = 0.5 * (start + end);
-        session_go(s, middle - 0.5 * span, middle + 0.5 * span, now_ns);
+    } else if (from_left < 0.05 * span || from_left + dur > 0.95 * span) {
+        moment middle = moment_plus(start, 0.5 * dur);
+        session_go(s, moment_plus(middle, -0.5 * span), moment_plus(middle, 0.5 * span), now_ns);
     }
 }
 

@@ -38,16 +38,14 @@ static void apply_look(session *s, const session_look *look)
     s->view.layout = (view_layout)look->layout;
     s->view.row_px = look->row_height;
     if (m->view_end_ns > m->view_start_ns) {
-        view_show_range(&s->view, (double)m->view_start_ns, (double)m->view_end_ns);
+        view_show_range(&s->view, moment_at(m->view_start_ns), moment_at(m->view_end_ns));
     }
     if (s->view.layout == LAYOUT_STEPS) { /* steps beside each other: all of them */
-        view_show_range(&s->view, 0, fmax((double)m->duration_ns, 1));
+        view_show_range(&s->view, moment_at(0), moment_at(m->duration_ns > 1 ? m->duration_ns : 1));
     }
-    double t0 = look->time_ns[0] == INT64_MIN ? s->view.t0_ns : (double)look->time_ns[0];
-    double t1 = look->time_ns[1] == INT64_MAX ? s->view.t1_ns : (double)look->time_ns[1];
-    if (t1 > t0) {
-        view_show_range(&s->view, t0, t1);
-    }
+    moment t0 = look->time_ns[0] == INT64_MIN ? s->view.t0 : moment_at(look->time_ns[0]);
+    moment t1 = look->time_ns[1] == INT64_MAX ? s->view.t1 : moment_at(look->time_ns[1]);
+    view_show_range(&s->view, t0, t1);
     view_clamp(&s->view, s->duration_ns);
     graph_apply_look(s, look);
     s->view.overview = look->overview < OVERVIEW_MODES ? (uint8_t)look->overview : 0;
@@ -214,25 +212,25 @@ marey_status session_build_complete(session *s, diag *d)
 
 /* ---- the camera ---- */
 
-void session_goal(const session *s, double *t0_ns, double *t1_ns)
+void session_goal(const session *s, moment *t0, moment *t1)
 {
     bool moving = s->motion.length_ns > 0;
-    *t0_ns = moving ? s->motion.to_t0 : s->view.t0_ns;
-    *t1_ns = moving ? s->motion.to_t1 : s->view.t1_ns;
+    *t0 = moving ? s->motion.to_t0 : s->view.t0;
+    *t1 = moving ? s->motion.to_t1 : s->view.t1;
 }
 
-void session_go(session *s, double t0_ns, double t1_ns, int64_t now_ns)
+void session_go(session *s, moment t0, moment t1, int64_t now_ns)
 {
     view goal = s->view;
-    view_show_range(&goal, t0_ns, t1_ns);
+    view_show_range(&goal, t0, t1);
     view_clamp(&goal, s->duration_ns);
     s->is_dirty = true;
     if (s->reduced_motion || now_ns == 0) {
-        s->view.t0_ns = goal.t0_ns;
-        s->view.t1_ns = goal.t1_ns;
+        s->view.t0 = goal.t0;
+        s->view.t1 = goal.t1;
         s->motion.length_ns = 0;
     } else {
-        view_motion_start(&s->motion, &s->view, goal.t0_ns, goal.t1_ns, now_ns, MOTION_NS);
+        view_motion_start(&s->motion, &s->view, goal.t0, goal.t1, now_ns, MOTION_NS);
     }
 }
 
@@ -252,17 +250,17 @@ bool session_is_moving(const session *s)
 void session_zoom(session *s, double factor, double at, int64_t now_ns)
 {
     view goal = s->view;
-    session_goal(s, &goal.t0_ns, &goal.t1_ns);
+    session_goal(s, &goal.t0, &goal.t1);
     view_zoom(&goal, factor, at);
-    session_go(s, goal.t0_ns, goal.t1_ns, now_ns);
+    session_go(s, goal.t0, goal.t1, now_ns);
 }
 
 void session_pan(session *s, double fraction, int64_t now_ns)
 {
     view goal = s->view;
-    session_goal(s, &goal.t0_ns, &goal.t1_ns);
+    session_goal(s, &goal.t0, &goal.t1);
     view_pan(&goal, fraction);
-    session_go(s, goal.t0_ns, goal.t1_ns, now_ns);
+    session_go(s, goal.t0, goal.t1, now_ns);
 }
 
 static double clamp(double v, double low, double high)

@@ -109,9 +109,9 @@ marey_status session_build_complete(session *s, diag *d);
 panels *session_panels(session *s);
 
 /** The range that the view is moving to, or shows. */
-void session_goal(const session *s, double *t0_ns, double *t1_ns);
+void session_goal(const session *s, moment *t0, moment *t1);
 /** Move to a range: clamped, and animated over 150 ms unless motion is reduced or `now_ns` is 0. */
-void session_go(session *s, double t0_ns, double t1_ns, int64_t now_ns);
+void session_go(session *s, moment t0, moment t1, int64_t now_ns);
 /** Advance the motion. @return true while something moves */
 bool session_step(session *s, int64_t now_ns);
 bool session_is_moving(const session *s);

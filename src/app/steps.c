@@ -8,13 +8,14 @@ static size_t current_step(const session *s, const scene_step **steps, size_t *n
     if (s->view.steps_mode != STEPS_RUN && s->view.step < *n) {
         return s->view.step;
     }
-    return scene_step_at(s->scene, 0.5 * (s->view.t0_ns + s->view.t1_ns));
+    return scene_step_at(s->scene, view_middle(&s->view).ns);
 }
 
 static void go_to(session *s, const scene_step *step, double length_ns, int64_t now_ns)
 {
     double margin = MARGIN * length_ns;
-    session_go(s, (double)step->start_ns - margin, (double)step->start_ns + length_ns + margin, now_ns);
+    moment start = moment_at(step->start_ns);
+    session_go(s, moment_plus(start, -margin), moment_plus(start, length_ns + margin), now_ns);
 }
 
 /* The scale is that of the longest, so that all of them are seen whole. */
@@ -105,7 +106,7 @@ void steps_overlaid(session *s, int64_t now_ns)
 void steps_run(session *s, int64_t now_ns)
 {
     s->view.steps_mode = STEPS_RUN;
-    session_go(s, 0, (double)s->duration_ns, now_ns);
+    session_go(s, moment_at(0), moment_at(s->duration_ns), now_ns);
 }
 
 void steps_look(session *s, view_steps mode, uint64_t number)

@@ -247,12 +247,13 @@ static void toggle_fullscreen(window *w)
 static void log_frame(window *w, const render_stats *stats, int64_t begin_ns)
 {
     const session *s = w->session;
-    (void)fprintf(
-        w->log,
-        "{\"frame\":%" PRIu64 ",\"at_ms\":%.3f,\"took_ms\":%.3f,\"complete\":%s,\"t0_ns\":%.1f,\"t1_ns\":%.1f,"
-        "\"primitives\":%zu,\"draw_calls\":%zu}\n",
-        w->n_frames, (double)(begin_ns - program_start_ns) / 1e6, s->input.frame_ms,
-        s->frame.complete ? "true" : "false", s->view.t0_ns, s->view.t1_ns, stats->primitives, stats->draw_calls);
+    (void)fprintf(w->log,
+                  "{\"frame\":%" PRIu64 ",\"at_ms\":%.3f,\"took_ms\":%.3f,\"complete\":%s,\"t0_ns\":%" PRId64
+                  ",\"t1_ns\":%" PRId64 ","
+                  "\"primitives\":%zu,\"draw_calls\":%zu}\n",
+                  w->n_frames, (double)(begin_ns - program_start_ns) / 1e6, s->input.frame_ms,
+                  s->frame.complete ? "true" : "false", s->view.t0.ns, s->view.t1.ns, stats->primitives,
+                  stats->draw_calls);
     (void)fflush(w->log);
 }
 

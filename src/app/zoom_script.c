@@ -36,7 +36,7 @@ static bool find_event(const store_file *f, const store_block_info *b, const sto
 
 marey_status zoom_script_choose(zoom_script *z, session *s, uint64_t seed, diag *d)
 {
-    *z = (zoom_script){0.5 * (double)s->duration_ns, 1000, fmax((double)s->duration_ns, 1000)};
+    *z = (zoom_script){moment_at(s->duration_ns / 2), 1000, fmax((double)s->duration_ns, 1000)};
     prng r;
     prng_seed(&r, seed);
     size_t n_blocks = store_n_blocks(s->file);
@@ -52,7 +52,7 @@ marey_status zoom_script_choose(zoom_script *z, session *s, uint64_t seed, diag 
         }
         MAREY_TRY(store_read_block(s->file, block, COL_START | COL_DUR, &c, d));
         if (find_event(s->file, &b, &c, &r, &start, &dur)) {
-            z->centre_ns = (double)start + 0.5 * (double)dur;
+            z->centre = moment_plus(moment_at(start), 0.5 * (double)dur);
             z->narrow_ns = fmin(fmax(3 * (double)dur, 1000), z->wide_ns);
             break;
         }
@@ -68,8 +68,9 @@ void zoom_script_view(const zoom_script *z, session *s, uint64_t i, uint64_t n)
     double way = 1 - fabs((double)i - half) / half; /* 0 at the ends, 1 in the middle */
     double width = z->wide_ns * pow(z->narrow_ns / z->wide_ns, way);
     /* The operator's place on screen goes from where it lies in the whole run to the middle. */
-    double at_wide = z->centre_ns / z->wide_ns;
+    double at_wide = moment_minus(z->centre, moment_at(0)) / z->wide_ns;
     double at = at_wide + (0.5 - at_wide) * way;
-    view_show_range(&s->view, z->centre_ns - at * width, z->centre_ns + (1 - at) * width);
+    moment t0 = moment_plus(z->centre, -at * width);
+    view_show_range(&s->view, t0, moment_plus(t0, width));
     view_clamp(&s->view, s->duration_ns);
 }

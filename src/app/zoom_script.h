@@ -10,7 +10,7 @@
 #include "app/session.h"
 
 typedef struct zoom_script {
-    double centre_ns; /* of the operator that is zoomed to */
+    moment centre;    /* of the operator that is zoomed to */
     double narrow_ns; /* width of the view there */
     double wide_ns;   /* the whole run */
 } zoom_script;

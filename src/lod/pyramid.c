@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "lod/internal.h"
 
-/* The top level's column must reach over the run, and its end be a number: of longer runs the rest is cut. */
-static const int64_t LONGEST_RUN_NS = ((int64_t)1 << 61) - 1;
 /* What all events last, together, so that sums over eight ranks and level steps of four stay inside 64 bits. Shorter
  * runs can't exceed it on any rank. Of longer ones a part is busy, unless their durations make no sense. */
 static const int64_t LONGEST_BUSY_NS = (int64_t)1 << 57;
@@ -45,7 +43,7 @@ marey_status pyramid_create(pyramid **out, const pyramid_params *params)
     }
     pyramid *p = mem_calloc(1, sizeof *p);
     p->params = *params;
-    p->limit_ns = params->duration_ns < LONGEST_RUN_NS ? params->duration_ns : LONGEST_RUN_NS;
+    p->limit_ns = params->duration_ns < LOD_LONGEST_RUN_NS ? params->duration_ns : LOD_LONGEST_RUN_NS;
     p->is_very_long = p->limit_ns > LONGEST_BUSY_NS;
     p->busy_left_ns = LONGEST_BUSY_NS;
     for (unsigned r = 0; r < LOD_R; r++) {

@@ -47,6 +47,10 @@ uint8_t
 lod_dur_code(int64_t dur_ns); /* 0: zero length; else 1 + 4*log2(ns), rounded up, so that decode >= the true value */
 int64_t lod_dur_value(uint8_t code);
 
+/* The top level's column must reach over the run, and its end be a number: in longer runs what lies behind this (73
+ * years) is cut, so that tiles that reach over it say nothing. The events still do. */
+#define LOD_LONGEST_RUN_NS (((int64_t)1 << 61) - 1)
+
 /** Bin width of level `l`: bin0 << (2*l), saturating. */
 int64_t lod_bin_ns(int64_t bin0_ns, unsigned level);
 

@@ -10,49 +10,57 @@
 static const double TICK_APART_DP = 84, TICK_LEAST_DP = 64;
 
 typedef struct tick_plan {
-    double step_ns, minor_ns;
-    double base_ns; /* labels count from here */
-    double unit_ns;
+    int64_t step_ns, minor_ns;
+    int64_t base_ns; /* labels count from here */
+    int64_t unit_ns;
     const char *unit;
-    int decimals;
 } tick_plan;
 
-static double minute_step(double wanted_ns)
+static const int64_t MINUTE_NS = 60000000000;
+
+static int64_t floor_to(int64_t t, int64_t step)
 {
-    static const double minutes[] = {1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1440};
-    size_t n = sizeof minutes / sizeof *minutes;
-    for (size_t i = 0; i < n; i++) {
-        if (minutes[i] * 60e9 >= wanted_ns) {
-            return minutes[i] * 60e9;
-        }
-    }
-    return ceil(wanted_ns / 86400e9) * 86400e9;
+    return t - t % step - (t % step < 0 ? step : 0);
 }
 
-static double nice_step(double wanted_ns, double *minor)
+static int64_t minute_step(double wanted_ns)
+{
+    static const int64_t minutes[] = {1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1440};
+    size_t n = sizeof minutes / sizeof *minutes;
+    for (size_t i = 0; i < n; i++) {
+        if ((double)(minutes[i] * MINUTE_NS) >= wanted_ns) {
+            return minutes[i] * MINUTE_NS;
+        }
+    }
+    return (int64_t)ceil(wanted_ns / 86400e9) * 1440 * MINUTE_NS;
+}
+
+static int64_t nice_step(double wanted_ns, int64_t *minor)
 {
     if (wanted_ns > 20e9) {
-        double step = minute_step(wanted_ns);
+        int64_t step = minute_step(wanted_ns);
         *minor = step / 5;
         return step;
     }
     double power = pow(10, floor(log10(fmax(wanted_ns, 1)) + 1e-9));
     double part = fmax(wanted_ns, 1) / power;
-    double factor = part <= 1.0 + 1e-9 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10;
-    *minor = fmax(1, factor * power / (factor < 1.5 || factor > 4 ? 5 : 4));
-    if (fmod(factor * power, *minor) != 0) {
-        *minor = factor * power;
+    int factor = part <= 1.0 + 1e-9 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10;
+    int64_t step = factor * (int64_t)power;
+    *minor = step / (factor == 2 ? 4 : 5);
+    *minor = *minor > 1 ? *minor : 1;
+    if (step % *minor != 0) {
+        *minor = step;
     }
-    return factor * power;
+    return step;
 }
 
 static void plan_unit(tick_plan *p)
 {
     static const struct {
-        double ns;
+        int64_t ns;
         const char *name;
-    } units[] = {{1, "ns"}, {1e3, "\xC2\xB5s"}, {1e6, "ms"}, {1e9, "s"}};
-    size_t k = p->step_ns >= 60e9 ? 3 : 0;
+    } units[] = {{1, "ns"}, {1000, "\xC2\xB5s"}, {1000000, "ms"}, {1000000000, "s"}};
+    size_t k = p->step_ns >= MINUTE_NS ? 3 : 0;
     for (size_t i = 0; i < 4; i++) {
         k = p->step_ns >= units[i].ns ? i : k;
     }
@@ -69,48 +77,56 @@ static tick_plan plan_ticks(const scene *s)
     p.step_ns = nice_step(wanted, &p.minor_ns);
     plan_unit(&p);
     /* More than five digits are read as noise: count from a round time at the left edge instead. */
-    double t0 = s->v.t0_ns - s->origin_ns;
-    double t1 = s->v.t1_ns - s->origin_ns;
-    double largest = fmax(fabs(t0), fabs(t1)) / p.unit_ns;
-    if (largest >= 1e5 && p.step_ns < 60e9) {
-        double coarse = p.step_ns * 10;
-        p.base_ns = floor(t0 / coarse) * coarse;
+    int64_t t0 = s->v.t0.ns - s->origin_ns;
+    int64_t t1 = s->v.t1.ns - s->origin_ns;
+    double largest = fmax(fabs((double)t0), fabs((double)t1)) / (double)p.unit_ns;
+    if (largest >= 1e5 && p.step_ns < MINUTE_NS) {
+        p.base_ns = floor_to(t0, p.step_ns * 10);
     }
     return p;
 }
 
-static void tick_text(const tick_plan *p, double t_ns, char *out, size_t cap)
+static void tick_text(const tick_plan *p, int64_t t_ns, char *out, size_t cap)
 {
-    if (p->step_ns >= 60e9 && fabs(t_ns) >= 60e9) {
-        double minutes = round(fabs(t_ns) / 60e9);
-        double hours = floor(minutes / 60);
-        minutes -= hours * 60;
+    int64_t away = t_ns < 0 ? -t_ns : t_ns;
+    if (p->step_ns >= MINUTE_NS && away >= MINUTE_NS) {
+        long long minutes = (away + MINUTE_NS / 2) / MINUTE_NS;
+        long long hours = minutes / 60;
+        minutes %= 60;
         const char *sign = t_ns < 0 ? "\xE2\x88\x92" : "";
         if (hours > 0 && minutes > 0) {
-            (void)snprintf(out, cap, "%s%.0f h %02.0f min", sign, hours, minutes);
+            (void)snprintf(out, cap, "%s%lld h %02lld min", sign, hours, minutes);
         } else {
-            (void)snprintf(out, cap, "%s%.0f %s", sign, hours > 0 ? hours : minutes, hours > 0 ? "h" : "min");
+            (void)snprintf(out, cap, "%s%lld %s", sign, hours > 0 ? hours : minutes, hours > 0 ? "h" : "min");
         }
         return;
     }
-    double value = (t_ns - p->base_ns) / p->unit_ns;
-    const char *sign = value < -0.5 / p->unit_ns ? "\xE2\x88\x92" : p->base_ns != 0 ? "+" : "";
+    int64_t from_base = t_ns - p->base_ns;
+    const char *sign = from_base < 0 ? "\xE2\x88\x92" : p->base_ns != 0 ? "+" : "";
     char digits[40];
-    time_in_unit(round(fabs(value)) * p->unit_ns, p->unit_ns, p->unit, p->unit_ns, digits, sizeof digits);
+    moment_in_unit(moment_at(from_base < 0 ? -from_base : from_base), p->unit_ns, p->unit, (double)p->unit_ns, digits,
+                   sizeof digits);
     (void)snprintf(out, cap, "%s%s", sign, digits);
 }
 
+static void base_text(const tick_plan *p, char *out, size_t cap)
+{
+    char text[64];
+    moment_label(moment_at(p->base_ns), (double)p->base_ns, (double)p->step_ns, text, sizeof text);
+    (void)snprintf(out, cap, "from %s", text);
+}
+
+/* Without "from" where there is no room for it: all digits count. */
 static void draw_base(scene *s, const tick_plan *p)
 {
     if (p->base_ns == 0) {
         return;
     }
-    char text[64];
     char line[96];
-    time_label(p->base_ns, p->step_ns, text, sizeof text);
-    (void)snprintf(line, sizeof line, "from %s", text);
+    base_text(p, line, sizeof line);
     rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.heat.w - s->m.pad - px(s, 10), s->m.axis.h};
-    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_RIGHT, s->t->dim, line);
+    const char *text = width_of(s, FACE_SANS, 11, line) <= r.w ? line : line + strlen("from ");
+    (void)put_text(s, LAYER_PANELS, FACE_SANS, 11, r, TEXT_RIGHT, s->t->dim, text);
 }
 
 /* The column heading gives way to the base of the ticks where both don't fit. */
@@ -119,7 +135,12 @@ static void draw_heading(scene *s, const tick_plan *p)
     const char *heading = !s->tree.grouped                  ? ranks_are_processes(s) ? "Process" : "Rank"
                           : s->v.grouping == GROUP_BY_STAGE ? "Stage / rank"
                                                             : "Host / rank";
-    float need = p->base_ns != 0 ? px(s, 130) : 0;
+    float need = 0;
+    if (p->base_ns != 0) {
+        char line[96];
+        base_text(p, line, sizeof line);
+        need = fmaxf(px(s, 130), width_of(s, FACE_SANS, 11, line) + px(s, 22));
+    }
     rect r = {s->m.pad, s->m.axis.y, s->m.axis.x - s->m.heat.w - s->m.pad - need, s->m.axis.h};
     if (r.w >= width_of(s, FACE_SANS, 12, heading)) {
         (void)put_text(s, LAYER_PANELS, FACE_SANS, 12, r, TEXT_LEFT, s->t->dim, heading);
@@ -135,19 +156,15 @@ static bool is_clear(rect taken, float x, float w)
 static void draw_ticks(scene *s, const tick_plan *p, rect tag, rect heading)
 {
     rect plot = s->m.plot;
-    double first = ceil((s->v.t0_ns - s->origin_ns) / p->minor_ns);
-    double last = floor((s->v.t1_ns - s->origin_ns) / p->minor_ns);
-    int64_t per_step = (int64_t)round(p->step_ns / p->minor_ns);
+    int64_t before = floor_to(moment_ceil(s->v.t0) - 1 - s->origin_ns, p->minor_ns); /* the tick before the first */
+    int64_t last = moment_floor(s->v.t1) - s->origin_ns;
     float right = -1e9F;
-    if (!(last - first <= 4096)) {
+    if ((last - before) / p->minor_ns > 4096) {
         return;
     }
-    int n = (int)(last - first) + 1;
-    for (int i = 0; i < n; i++) { /* centuries from the origin, adding one to `first` may not change it */
-        double k = first + i;
-        double t = k * p->minor_ns;
+    for (int64_t t = before + p->minor_ns; t <= last; t += p->minor_ns) {
         float x = snap(x_of(s, s->origin_ns + t));
-        bool major = (int64_t)fmod(k, (double)per_step) == 0;
+        bool major = t % p->step_ns == 0;
         draw_vline(s->l, LAYER_GROUND, x, plot.y, plot.y + plot.h, major ? s->t->line : s->t->hairline);
         if (!major) {
             continue;
@@ -197,7 +214,7 @@ static void draw_steps(scene *s)
     long long stride = step_stride(density, (double)px(s, 48));
     for (uint32_t i = 0; i < n; i++) {
         const trace_step *step = &s->model->steps[ids[i]];
-        float x = snap(x_of(s, (double)step->start_ns));
+        float x = snap(x_of(s, step->start_ns));
         if (x < s->m.plot.x || x >= s->m.plot.x + s->m.plot.w || step->index % stride != 0) {
             continue;
         }
@@ -211,14 +228,15 @@ static void tag_text(const scene *s, const tick_plan *p, char *out, size_t cap)
 {
     char text[64];
     double step = s->src.grid.step_ns;
-    double t = s->src.grid.t0_ns - s->origin_ns + (floor(s->in.cursor_x) - (double)s->m.plot.x + 0.5) * step;
+    moment t = moment_shift(moment_under(s, floor(s->in.cursor_x) + 0.5), -s->origin_ns);
+    moment from_base = moment_shift(t, -p->base_ns);
     double digit = pow(10, floor(log10(fmax(step, 1)) + 1e-9));
-    if (p->step_ns >= 60e9) {
-        time_label(t, digit, text, sizeof text);
+    if (p->step_ns >= MINUTE_NS) {
+        moment_label(t, (double)t.ns, digit, text, sizeof text);
     } else {
-        time_in_unit(t - p->base_ns, p->unit_ns, p->unit, digit, text, sizeof text);
+        moment_in_unit(from_base, p->unit_ns, p->unit, digit, text, sizeof text);
     }
-    (void)snprintf(out, cap, "%s%s", t - p->base_ns >= 0 ? "+" : "", text);
+    (void)snprintf(out, cap, "%s%s", from_base.ns >= 0 ? "+" : "", text);
 }
 
 /* Where the pointer's time stands on the axis; no width: nowhere. */

@@ -226,8 +226,8 @@ static void bound_count(scene *s, marey_cache *m)
 
 static void pale_columns(scene *s, const instance *i, int64_t until_ns, draw_cell *cells)
 {
-    int64_t a = column_of(&s->src.grid, (double)i->e.start_ns);
-    int64_t b = column_of(&s->src.grid, (double)(until_ns < i->e.end_ns ? until_ns : i->e.end_ns));
+    int64_t a = column_of(&s->src.grid, i->e.start_ns);
+    int64_t b = column_of(&s->src.grid, until_ns < i->e.end_ns ? until_ns : i->e.end_ns);
     b = b > (int64_t)s->src.grid.n ? (int64_t)s->src.grid.n : b;
     for (int64_t k = a < 0 ? 0 : a; k < b; k++) {
         if (cells[k].klass == CLASS_COLLECTIVE) {

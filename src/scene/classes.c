@@ -131,7 +131,7 @@ static void add_bin_bounds(const tile_job *job, const time_grid *grid, uint32_t 
         }
     }
     double width = (double)m->bin_ns;
-    double begin = (double)(m->first_bin + (int64_t)bin) * width;
+    double begin = m->begin_ns + (double)bin * width;
     double low = larger(begin, time_edge(grid, i));
     double high = smaller(begin + width, time_edge(grid, (int64_t)i + 1));
     double part = smaller(1, larger(0, (high - low) / width));

@@ -196,7 +196,8 @@ static bool lead_to_operation(scene *s, uint32_t id, uint32_t event, comm_target
         e = k->rank == o->last_rank ? k : e;
     }
     double width = fmax((double)(o->end_ns - o->start_ns), 20);
-    *go = (comm_target){row_of_event(s, e), (double)o->start_ns - width, (double)o->end_ns + width};
+    *go = (comm_target){row_of_event(s, e), moment_plus(moment_at(o->start_ns), -width),
+                        moment_plus(moment_at(o->end_ns), width)};
     return true;
 }
 

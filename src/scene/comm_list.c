@@ -203,7 +203,7 @@ static void operation_texts(scene *s, const table_place *t, size_t row, const co
 {
     const comm_view *c = s->comm_layout;
     char text[128];
-    time_label((double)o->start_ns, 1000, text, sizeof text);
+    moment_label(moment_at(o->start_ns), (double)o->start_ns, 1000, text, sizeof text);
     table_text(s, t, row, O_START, TEXT_RIGHT, s->t->dim, text);
     if (o->step != NO_STEP && c->model->g->data.has_steps) {
         (void)snprintf(text, sizeof text, "%lld", (long long)c->model->g->data.step_index[o->step]);

@@ -175,8 +175,8 @@ void comm_prepare(scene *s)
         s->src.n_wanted++;
         return;
     }
-    comm_query q = {.t0_ns = (int64_t)floor(s->v.t0_ns),
-                    .t1_ns = (int64_t)ceil(s->v.t1_ns),
+    comm_query q = {.t0_ns = moment_floor(s->v.t0),
+                    .t1_ns = moment_ceil(s->v.t1),
                     .group = wanted_group(s, c),
                     .only_group = s->v.comm.only_group,
                     .sort = s->v.comm.sort,

@@ -8,44 +8,6 @@
 
 #include "scene/internal.h"
 
-/* ------------------------------------------------------------------ the grid */
-
-time_grid grid_make(double t0_ns, double t1_ns, uint32_t n)
-{
-    time_grid g = {.t0_ns = t0_ns, .n = n};
-    g.step_ns = (t1_ns - t0_ns) / (double)n;
-    g.inverse = 1 / g.step_ns;
-    return g;
-}
-
-double time_edge(const time_grid *g, int64_t column)
-{
-    return g->t0_ns + (double)column * g->step_ns;
-}
-
-int64_t column_of(const time_grid *g, double t_ns)
-{
-    double x = (t_ns - g->t0_ns) * g->inverse;
-    if (!(x >= -1 && x < (double)g->n + 1)) {
-        return x < 0 ? -2 : (int64_t)g->n + 1; /* far out: only the side matters */
-    }
-    int64_t column = (int64_t)x - (x < 0); /* -1.0 gives -2, which the edges put right */
-    /* The product may round across an edge; the edges themselves decide. */
-    if (t_ns < time_edge(g, column)) {
-        column--;
-    } else if (t_ns >= time_edge(g, column + 1)) {
-        column++;
-    }
-    return column;
-}
-
-int64_t last_column_of(const time_grid *g, int64_t start_ns, int64_t end_ns)
-{
-    int64_t column = column_of(g, (double)end_ns);
-    bool at_edge = column <= (int64_t)g->n && (double)end_ns <= time_edge(g, column);
-    return at_edge && end_ns > start_ns ? column - 1 : column;
-}
-
 /* ------------------------------------------------------------------ merging tracks */
 
 typedef struct track_cursor {
@@ -77,13 +39,14 @@ static bool find_track(const store_block_info *b, uint32_t track, uint32_t *firs
     return true;
 }
 
-/* First event of [at, end) that ends after t0, or is a point at or after it. On a track ends ascend as starts do. */
-static uint32_t first_after(const store_columns *c, uint32_t at, uint32_t end, double t0_ns)
+/* First event of [at, end) that ends after the window begins, or is a point in it. On a track ends ascend as starts do.
+ */
+static uint32_t first_after(const store_columns *c, uint32_t at, uint32_t end, event_window w)
 {
     while (at < end) {
         uint32_t middle = at + (end - at) / 2;
-        double stop = (double)(c->start_ns[middle] + c->dur_ns[middle]);
-        if (c->dur_ns[middle] > 0 ? stop <= t0_ns : stop < t0_ns) {
+        int64_t stop = c->start_ns[middle] + c->dur_ns[middle];
+        if (c->dur_ns[middle] > 0 ? stop <= w.floor_ns : stop < w.ceil_ns) {
             at = middle + 1;
         } else {
             end = middle;
@@ -92,12 +55,12 @@ static uint32_t first_after(const store_columns *c, uint32_t at, uint32_t end, d
     return at;
 }
 
-static bool next_carry(track_cursor *k, const block_span *span, double t0_ns)
+static bool next_carry(track_cursor *k, const block_span *span, event_window w)
 {
     while (k->carry < k->carry_end) {
         const store_carry *c = &span->carry[k->carry++];
         int64_t end = c->start_ns + c->dur_ns;
-        if ((double)end > t0_ns) {
+        if (end > w.floor_ns) {
             k->next = (ev){c->start_ns, end, c->row, c->track, c->name, c->instance, c->klass, c->flags};
             return true;
         }
@@ -105,10 +68,10 @@ static bool next_carry(track_cursor *k, const block_span *span, double t0_ns)
     return false;
 }
 
-/* Move to the next event of this track that ends after t0. */
-static bool cursor_step(track_cursor *k, const block_span *span, double t0_ns)
+/* Move to the next event of this track that ends after the window begins. */
+static bool cursor_step(track_cursor *k, const block_span *span, event_window w)
 {
-    if (next_carry(k, span, t0_ns)) {
+    if (next_carry(k, span, w)) {
         return true;
     }
     while (k->at == k->end) {
@@ -117,7 +80,7 @@ static bool cursor_step(track_cursor *k, const block_span *span, double t0_ns)
         }
         const span_block *b = &span->blocks[k->block++];
         if (b->columns && find_track(&b->info, k->track, &k->at, &k->end)) {
-            k->at = first_after(b->columns, k->at, k->end, t0_ns);
+            k->at = first_after(b->columns, k->at, k->end, w);
         } else {
             k->at = k->end = 0;
         }
@@ -182,32 +145,32 @@ static bool comes_before(const track_cursor *k, const track_cursor *other)
 
 /* Inlined for each kind of visit. A track's events are taken in a row until another track's come in between. */
 static inline __attribute__((always_inline)) void visit_merged(arena *scratch, const block_span *span,
-                                                               const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
-                                                               double t1_ns, event_visit visit, void *ctx)
+                                                               const uint32_t *tracks, uint32_t n_tracks,
+                                                               event_window w, event_visit visit, void *ctx)
 {
     track_cursor *cursors = arena_alloc(scratch, n_tracks * sizeof *cursors + 1);
     for (uint32_t i = 0; i < n_tracks; i++) {
         cursors[i] = (track_cursor){.track = tracks[i]};
         find_carry(&cursors[i], span);
-        cursors[i].has = cursor_step(&cursors[i], span, t0_ns);
+        cursors[i].has = cursor_step(&cursors[i], span, w);
     }
     track_cursor *k;
     const track_cursor *other;
     while ((k = earliest(cursors, n_tracks, &other)) != NULL) {
         do {
-            if ((double)k->next.start_ns >= t1_ns || !visit(ctx, &k->next)) {
+            if (k->next.start_ns >= w.end_ns || !visit(ctx, &k->next)) {
                 return;
             }
-            k->has = cursor_step(k, span, t0_ns);
+            k->has = cursor_step(k, span, w);
         } while (k->has && (!other || comes_before(k, other)));
     }
 }
 
-void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
-                  double t1_ns, event_visit visit, void *ctx)
+void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, event_window w,
+                  event_visit visit, void *ctx)
 {
     if (span) {
-        visit_merged(&s->scratch, span, tracks, n_tracks, t0_ns, t1_ns, visit, ctx);
+        visit_merged(&s->scratch, span, tracks, n_tracks, w, visit, ctx);
     }
 }
 
@@ -237,9 +200,9 @@ typedef struct fold {
     row_raster *out;
     double min_wide;
     uint64_t n;
-    int64_t union_end_ns;  /* up to where busy time is counted */
+    int64_t union_end_ns;              /* up to where busy time is counted */
     int64_t class_end_ns[CLASS_COUNT]; /* likewise, of each class */
-    int64_t previous_last; /* last column of the event before */
+    int64_t previous_last;             /* last column of the event before */
 } fold;
 
 void add_share(accumulator *a, uint32_t i, uint8_t klass, float part)
@@ -288,8 +251,10 @@ static inline float part_in(const time_grid *g, int64_t i, int64_t start_ns, int
 {
     double low = time_edge(g, i);
     double high = time_edge(g, i + 1);
-    low = (double)start_ns > low ? (double)start_ns : low;
-    high = (double)end_ns < high ? (double)end_ns : high;
+    double start = since_begin(g, start_ns);
+    double end = since_begin(g, end_ns);
+    low = start > low ? start : low;
+    high = end < high ? end : high;
     return high > low ? (float)((high - low) * g->inverse) : 0;
 }
 
@@ -329,11 +294,10 @@ static void add_class(fold *f, const ev *e, int64_t first, int64_t last)
     *upto = e->end_ns > *upto ? e->end_ns : *upto;
 }
 
-static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
+static void add_interval(fold *f, const ev *e, int64_t first, int64_t last, bool is_whole)
 {
     accumulator *a = f->a;
-    if (first == last && e->start_ns >= f->union_end_ns && (double)e->start_ns >= time_edge(f->g, first) &&
-        (double)e->end_ns <= time_edge(f->g, first + 1)) { /* most events of a crowded picture */
+    if (first == last && e->start_ns >= f->union_end_ns && is_whole) { /* most events of a crowded picture */
         float part = (float)((double)(e->end_ns - e->start_ns) * f->g->inverse);
         touch(a, first, e, part);
         a->columns[first].busy += part;
@@ -343,7 +307,7 @@ static void add_interval(fold *f, const ev *e, int64_t first, int64_t last)
     int64_t busy_from = e->start_ns > f->union_end_ns ? e->start_ns : f->union_end_ns;
     add_class(f, e, first, last);
     if (busy_from < e->end_ns) {
-        int64_t from = busy_from > e->start_ns ? column_of(f->g, (double)busy_from) : first;
+        int64_t from = busy_from > e->start_ns ? column_of(f->g, busy_from) : first;
         from = from < first ? first : from;
         for (int64_t i = from; i <= last; i++) {
             a->columns[i].busy += i > from && i < last ? 1.0F : part_in(f->g, i, busy_from, e->end_ns);
@@ -367,18 +331,19 @@ static void note_wide(fold *f, const ev *e, int64_t first, bool begins_inside)
 static bool fold_event(void *ctx, const ev *e)
 {
     fold *f = ctx;
-    int64_t first = column_of(f->g, (double)e->start_ns);
+    int64_t first = column_of(f->g, e->start_ns);
     int64_t last = last_column_of(f->g, e->start_ns, e->end_ns);
     f->n++;
-    bool begins_inside = first >= 0;
     int64_t n = (int64_t)f->g->n;
+    bool begins_inside = first >= 0;
+    bool is_whole = begins_inside && last < n;
     first = first < 0 ? 0 : first;
     last = last >= n ? n - 1 : last;
     if (last < first || e->klass >= CLASS_COUNT) {
         return true;
     }
     note_wide(f, e, first, begins_inside);
-    add_interval(f, e, first, last);
+    add_interval(f, e, first, last, is_whole);
     f->previous_last = last;
     return true;
 }
@@ -391,7 +356,7 @@ uint64_t accumulate_events(arena *scratch, const block_span *span, const uint32_
         f.class_end_ns[k] = INT64_MIN;
     }
     if (span) {
-        visit_merged(scratch, span, tracks, n_tracks, g->t0_ns, time_edge(g, g->n), fold_event, &f);
+        visit_merged(scratch, span, tracks, n_tracks, window_of_grid(g), fold_event, &f);
     }
     return f.n;
 }
@@ -405,7 +370,7 @@ typedef struct column_search {
 static bool meets_column(void *ctx, const ev *e)
 {
     column_search *k = ctx;
-    k->found = e->klass < CLASS_COUNT && column_of(k->g, (double)e->start_ns) <= k->column &&
+    k->found = e->klass < CLASS_COUNT && column_of(k->g, e->start_ns) <= k->column &&
                last_column_of(k->g, e->start_ns, e->end_ns) >= k->column;
     return !k->found;
 }
@@ -414,14 +379,14 @@ bool column_has_event(arena *scratch, const block_span *span, const uint32_t *tr
                       const time_grid *g, uint32_t i)
 {
     column_search k = {.g = g, .column = i};
-    visit_merged(scratch, span, tracks, n_tracks, time_edge(g, i), time_edge(g, (int64_t)i + 1), meets_column, &k);
+    visit_merged(scratch, span, tracks, n_tracks, window_of_columns(g, i, (int64_t)i + 1), meets_column, &k);
     return k.found;
 }
 
 typedef struct class_sums {
     const time_grid *g;
     int64_t column;
-    double low, high; /* its edges */
+    double low, high; /* its edges, since the grid begins, as all here */
     uint32_t touched; /* bit per class */
     double sum_ns[CLASS_COUNT], upto_ns[CLASS_COUNT];
 } class_sums;
@@ -429,12 +394,12 @@ typedef struct class_sums {
 static bool add_to_class(void *ctx, const ev *e)
 {
     class_sums *k = ctx;
-    if (e->klass >= CLASS_COUNT || column_of(k->g, (double)e->start_ns) > k->column ||
+    if (e->klass >= CLASS_COUNT || column_of(k->g, e->start_ns) > k->column ||
         last_column_of(k->g, e->start_ns, e->end_ns) < k->column) {
         return true;
     }
-    double end = fmin((double)e->end_ns, k->high);
-    double part = end - fmax((double)e->start_ns, k->upto_ns[e->klass]);
+    double end = fmin(since_begin(k->g, e->end_ns), k->high);
+    double part = end - fmax(since_begin(k->g, e->start_ns), k->upto_ns[e->klass]);
     k->touched |= 1U << e->klass;
     k->sum_ns[e->klass] += fmax(part, 0);
     k->upto_ns[e->klass] = fmax(k->upto_ns[e->klass], end);
@@ -448,7 +413,7 @@ uint8_t class_of_column(arena *scratch, const block_span *span, const uint32_t *
     for (int c = 0; c < CLASS_COUNT; c++) {
         k.upto_ns[c] = k.low;
     }
-    visit_merged(scratch, span, tracks, n_tracks, k.low, k.high, add_to_class, &k);
+    visit_merged(scratch, span, tracks, n_tracks, window_of_columns(g, i, (int64_t)i + 1), add_to_class, &k);
     uint8_t best = CELL_EMPTY;
     for (uint8_t c = 0; c < CLASS_COUNT; c++) {
         bool larger = best == CELL_EMPTY || k.sum_ns[c] > k.sum_ns[best];

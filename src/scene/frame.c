@@ -225,8 +225,8 @@ static void add_step_fact(const scene *s, facts *f)
         }
         return;
     }
-    int32_t a = step_at(s, 0, (int64_t)s->v.t0_ns + 1);
-    int32_t b = step_at(s, 0, (int64_t)s->v.t1_ns - 1);
+    int32_t a = step_at(s, 0, s->v.t0.ns + 1);
+    int32_t b = step_at(s, 0, s->v.t1.ns - 1);
     if (a < 0 || b < 0) {
         return;
     }
@@ -251,10 +251,10 @@ static facts status_left(const scene *s)
     }
     char a[64];
     char b[64];
-    double resolution = fmax((s->v.t1_ns - s->v.t0_ns) / 1000, 1);
-    double size = fmax(fabs(s->v.t0_ns), fabs(s->v.t1_ns));
-    time_label_like(s->v.t0_ns, size, resolution, a, sizeof a);
-    time_label_like(s->v.t1_ns, size, resolution, b, sizeof b);
+    double resolution = fmax(view_span_ns(&s->v) / 1000, 1);
+    double size = fmax(fabs((double)s->v.t0.ns), fabs((double)s->v.t1.ns));
+    moment_label(s->v.t0, size, resolution, a, sizeof a);
+    moment_label(s->v.t1, size, resolution, b, sizeof b);
     add_fact(&f, "%s \xE2\x80\x93 %s", a, b);
     if (overview_span_of(s).is_part) {
         time_format(s->model->duration_ns, a, sizeof a);

@@ -15,23 +15,20 @@ enum { CELLS_FROM_DP = 1000 };             /* narrower windows have no room for 
 
 /* ------------------------------------------------------------------ which steps */
 
-static double step_middle(const int64_t *start, const int64_t *end, size_t i)
-{
-    return 0.5 * ((double)start[i] + (double)end[i]);
-}
-
-step_range heat_steps_in(const int64_t *start, const int64_t *end, size_t n, double t0, double t1)
+step_range heat_steps_in(const int64_t *start, const int64_t *end, size_t n, moment t0, moment t1)
 {
     step_range r = {0, 0};
     size_t nearest = 0;
     double best = INFINITY;
+    double length = moment_minus(t1, t0);
     for (size_t i = 0; i < n; i++) {
         if (end[i] <= start[i]) {
             continue;
         }
-        double middle = step_middle(start, end, i);
-        double away = fmax(fmax((double)start[i] - 0.5 * (t0 + t1), 0.5 * (t0 + t1) - (double)end[i]), 0);
-        if (middle >= t0 && middle < t1) {
+        double a = moment_minus(moment_at(start[i]), t0);
+        double b = moment_minus(moment_at(end[i]), t0);
+        double away = fmax(fmax(a - 0.5 * length, 0.5 * length - b), 0);
+        if (0.5 * (a + b) >= 0 && 0.5 * (a + b) < length) {
             r.first = r.end == 0 ? i : r.first;
             r.end = i + 1;
         }
@@ -323,8 +320,8 @@ void heat_sum_up(scene *s)
     if (!h || !h->diagnosis || !h->is_shown) {
         return;
     }
-    double t1 = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1_ns : s->v.t1_ns; /* steps side by side */
-    step_range steps = heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.t0_ns, t1);
+    moment t1 = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1 : s->v.t1; /* steps side by side */
+    step_range steps = heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.t0, t1);
     if (steps.first != h->steps.first || steps.end != h->steps.end) {
         h->steps = steps;
         sum_all(s, h);
@@ -356,9 +353,9 @@ uint64_t heat_sorting(const scene *s)
         return 0;
     }
     struct {
-        double t0, t1;
+        moment t0, t1;
         uint64_t serial, column, ascending;
-    } k = {s->v.sort_t0_ns, s->v.sort_t1_ns, s->heat ? s->heat->serial : 0, s->v.sort_column, s->v.sort_ascending};
+    } k = {s->v.sort_t0, s->v.sort_t1, s->heat ? s->heat->serial : 0, s->v.sort_column, s->v.sort_ascending};
     return hash_bytes(&k, sizeof k) | 1;
 }
 
@@ -369,7 +366,7 @@ int64_t heat_order_key(const scene *s, uint32_t rank)
         return 0;
     }
     step_range steps =
-        heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.sort_t0_ns, s->v.sort_t1_ns);
+        heat_steps_in(h->step_start_ns, h->step_end_ns, h->diagnosis->data.n_steps, s->v.sort_t0, s->v.sort_t1);
     double values[HEAT_COLUMNS];
     heat_of_rank(h->diagnosis, rank, steps, values);
     heat_column c = s->v.sort_column;

@@ -50,7 +50,7 @@ typedef struct heat_view {
 } heat_view;
 
 /** Steps whose middle lies in [t0, t1); where there is none, the one that holds its middle, or the nearest. */
-step_range heat_steps_in(const int64_t *start_ns, const int64_t *end_ns, size_t n, double t0_ns, double t1_ns);
+step_range heat_steps_in(const int64_t *start_ns, const int64_t *end_ns, size_t n, moment t0, moment t1);
 /** One rank's values over these steps; NaN where unknown, and for what is no number of steps. */
 void heat_of_rank(const diagnosis *g, size_t rank, step_range steps, double out[HEAT_COLUMNS]);
 /** @param n  values, one each `stride` places */

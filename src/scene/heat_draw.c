@@ -165,12 +165,12 @@ static bool is_whole_run(const finding *f)
 static bool mark_place(const scene *s, const scene_row *row, float *x, float *y)
 {
     const finding *f = heat_finding(s, row);
-    if (!f || is_whole_run(f) || (double)f->t1_ns <= s->v.t0_ns || (double)f->t0_ns >= s->v.t1_ns) {
+    if (!f || is_whole_run(f) || f->t1_ns <= moment_floor(s->v.t0) || f->t0_ns >= moment_ceil(s->v.t1)) {
         return false;
     }
     double left = (double)s->m.plot.x + 5 * (double)s->m.s;
     rect strip = row_strip_rect(s, row);
-    *x = (float)fmax(x_of(s, (double)f->t0_ns), left);
+    *x = (float)fmax(x_of(s, f->t0_ns), left);
     *y = strip.y;
     return true;
 }

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "scene/grid.h"
 #include "scene/scene.h"
 
 /* ------------------------------------------------------------------ rows */
@@ -68,12 +69,6 @@ typedef struct row_tree {
 
 /* ------------------------------------------------------------------ time and sources */
 
-/* n columns of equal length from t0. Column i covers [time_edge(i), time_edge(i + 1)). */
-typedef struct time_grid {
-    double t0_ns, step_ns, inverse;
-    uint32_t n;
-} time_grid;
-
 typedef struct ev {
     int64_t start_ns, end_ns;
     uint64_t row;
@@ -117,6 +112,7 @@ static inline uint32_t last_bin(bin_range b)
 typedef struct bin_map {
     int64_t bin_ns;
     int64_t first_bin; /* of the window; may be negative */
+    double begin_ns;   /* of that bin, since the window begins: not above 0 */
     uint32_t n_bins;
     uint16_t middle_weight;
     bin_range *ranges;              /* [grid.n] */
@@ -304,8 +300,8 @@ typedef struct hover_state {
 
 /* The time that the strip above spans. */
 typedef struct overview_span {
-    double t0_ns, length_ns; /* length > 0 */
-    bool is_part;            /* some events lie far away from the others: it spans those, while the view does */
+    int64_t t0_ns, length_ns; /* length > 0 */
+    bool is_part;             /* some events lie far away from the others: it spans those, while the view does */
 } overview_span;
 
 typedef struct overview_sums {
@@ -380,7 +376,7 @@ struct scene {
     diag *d;
     size_t first_visible, end_visible; /* rows */
     uint32_t column, n_columns;        /* steps side by side: the one being drawn */
-    double origin_ns;                  /* the axis counts from here */
+    int64_t origin_ns;                 /* the axis counts from here */
     double scroll;                     /* px */
     uint32_t *row_cells; /* [visible rows] first cell of each row's strip in the draw list; NO_ID: none of its own */
     command_area commands[MAX_COMMANDS];
@@ -414,14 +410,10 @@ void facts_deinit(scene *s);
 int32_t step_at(const scene *s, uint32_t rank, int64_t t_ns); /* index into model.steps, -1: none */
 
 /* events.c */
-time_grid grid_make(double t0_ns, double t1_ns, uint32_t n);
-double time_edge(const time_grid *g, int64_t column);
-int64_t column_of(const time_grid *g, double t_ns); /* column that holds t; may be outside of [0, n) */
-int64_t last_column_of(const time_grid *g, int64_t start_ns, int64_t end_ns);
 typedef bool (*event_visit)(void *ctx, const ev *e);
-/** All events of `tracks` in the loaded blocks that meet [t0, t1), ascending by start. */
-void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, double t0_ns,
-                  double t1_ns, event_visit visit, void *ctx);
+/** All events of `tracks` in the loaded blocks that meet the window, ascending by start. */
+void visit_events(scene *s, const block_span *span, const uint32_t *tracks, uint32_t n_tracks, event_window w,
+                  event_visit visit, void *ctx);
 void accumulator_reset(accumulator *a, uint32_t n);
 void accumulator_deinit(accumulator *a);
 /** Time of one class in column i, in columns; the class must touch it. */
@@ -450,11 +442,13 @@ group_source *source_of(scene *s, uint32_t group, uint8_t r);
 /** The finest tiles of a group that is drawn from events, to stand in for them; NULL: they are no help. */
 group_source *coarse_source_of(scene *s, uint32_t group, uint8_t r);
 block_span *span_of(scene *s, uint32_t group);
-/** The blocks of a group that meet [t0, t1), asked of the cache. Lives for the frame. */
-block_span *span_between(scene *s, uint32_t group, double t0_ns, double t1_ns);
+/** The blocks of a group that meet the window, asked of the cache. Lives for the frame. */
+block_span *span_between(scene *s, uint32_t group, event_window w);
 /** The same for the blocks with these ids. */
 block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n);
 tile_slot *slot_of(scene *s, group_source *g, uint32_t row_block, uint32_t col);
+/** store_tile_find(), but for tiles behind which the pyramid of a very long run is cut: they are TILE_SPARSE. */
+tile_state find_tile(const scene *s, const tile_key *key, uint32_t *id);
 /** A tile that is not stored; its cells are NULL while its events are not here. */
 const made_tile *made_tile_for(scene *s, const tile_key *key);
 void made_tiles_begin(made_tiles *m);
@@ -617,9 +611,9 @@ bool lines_settle(scene *s);
 
 /* pick.c */
 void hover_update(scene *s);
-/** The blocks of a group that meet [t0, t1), if they are few and here; NULL else, and *pending when they were asked
+/** The blocks of a group that meet the window, if they are few and here; NULL else, and *pending when they were asked
  * for. */
-block_span *column_span(scene *s, uint32_t group, double t0_ns, double t1_ns, bool *pending);
+block_span *column_span(scene *s, uint32_t group, event_window w, bool *pending);
 bool exact_event_at(scene *s, const scene_row *row, double x, ev *out, uint32_t *n_in_column);
 
 /* small helpers */
@@ -639,9 +633,14 @@ static inline bool event_is_wide(const scene *s, const ev *e)
 {
     return (double)(e->end_ns - e->start_ns) * s->src.grid.inverse >= 2;
 }
-static inline double x_of(const scene *s, double t_ns)
+static inline double x_of(const scene *s, int64_t t_ns)
 {
-    return (double)s->m.plot.x + (t_ns - s->src.grid.t0_ns) * s->src.grid.inverse;
+    return (double)s->m.plot.x + since_begin(&s->src.grid, t_ns) * s->src.grid.inverse;
+}
+/** The time at x of the plot. */
+static inline moment moment_under(const scene *s, double x)
+{
+    return grid_moment(&s->src.grid, x - (double)s->m.plot.x);
 }
 /** One line, centred in the box's height, cut in its middle where it is wider than the box. @return its width */
 float put_text(scene *s, draw_layer layer, text_face face, double size_dp, rect box, text_align align, rgba c,
@@ -654,10 +653,12 @@ float put_text_start(scene *s, draw_layer layer, text_face face, double size_dp,
 bool text_fits_in(const scene *s, rect box, rect panel);
 float width_of(scene *s, text_face face, double size_dp, const char *text);
 void add_command(scene *s, rect r, const char *command);
-/** A time for people who look at pixels of `resolution_ns`: as many digits as that takes, in the unit of its size. */
+/** A length for people who look at pixels of `resolution_ns`: as many digits as that takes, in the unit of its size. */
 void time_label(double t_ns, double resolution_ns, char *out, size_t cap);
-/** The same in the unit that suits `size_ns`, so that two times side by side share one. */
-void time_label_like(double t_ns, double size_ns, double resolution_ns, char *out, size_t cap);
-void time_in_unit(double t_ns, double unit_ns, const char *unit, double resolution_ns, char *out, size_t cap);
+/** A time of the run likewise, all its digits right; in the unit that suits `size_ns`, so that two times side by side
+ * share one. */
+void moment_label(moment t, double size_ns, double resolution_ns, char *out, size_t cap);
+/** In one unit, a whole number of ns up to a second. */
+void moment_in_unit(moment t, int64_t unit_ns, const char *unit, double resolution_ns, char *out, size_t cap);
 
 #endif

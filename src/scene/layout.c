@@ -118,79 +118,114 @@ void add_command(scene *s, rect r, const char *command)
 
 typedef struct time_unit {
     const char *name;
-    double ns;
+    int64_t ns;
 } time_unit;
 
-static const time_unit units[] = {{"ns", 1}, {"\xC2\xB5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+static const time_unit units[] = {{"ns", 1}, {"\xC2\xB5s", 1000}, {"ms", 1000000}, {"s", 1000000000}};
 
 static const time_unit *unit_for(double size_ns)
 {
     const time_unit *u = &units[0];
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (size_ns >= units[i].ns) {
+        if (size_ns >= (double)units[i].ns) {
             u = &units[i];
         }
     }
     return u;
 }
 
+static int decimals_for(double unit_ns, double resolution_ns, int most)
+{
+    int decimals = (int)ceil(log10(unit_ns / resolution_ns) - 1e-9);
+    return decimals < 0 ? 0 : decimals > most ? most : decimals;
+}
+
+static int64_t power_of_ten(int n)
+{
+    int64_t power = 1;
+    for (; n > 0; n--) {
+        power *= 10;
+    }
+    return power;
+}
+
+/* A time as so many units and so many 10^-decimals of one, rounded to that. */
+typedef struct unit_count {
+    bool is_negative;
+    int64_t whole, part;
+} unit_count;
+
+static unit_count count_units(moment t, int64_t unit_ns, int decimals)
+{
+    fine_ns fine = moment_fine(t);
+    fine_ns size = fine < 0 ? -fine : fine;
+    fine_ns unit = (fine_ns)unit_ns * MOMENT_PARTS;
+    int64_t scale = power_of_ten(decimals);
+    unit_count k = {.whole = (int64_t)(size / unit)};
+    k.part = (int64_t)(((size % unit) * scale + unit / 2) / unit);
+    if (k.part == scale) {
+        k.whole++;
+        k.part = 0;
+    }
+    k.is_negative = fine < 0 && (k.whole > 0 || k.part > 0);
+    return k;
+}
+
+static const char *sign_of(const unit_count *k)
+{
+    return k->is_negative ? "\xE2\x88\x92" : "";
+}
+
+static void part_text(const unit_count *k, int decimals, char *out, size_t cap)
+{
+    out[0] = '\0';
+    if (decimals > 0) {
+        (void)snprintf(out, cap, ".%0*lld", decimals, (long long)k->part);
+    }
+}
+
 /* "1 h 02 min 03.5 s": runs of hours read better this way than in thousands of seconds. */
-static void long_label(double t_ns, int decimals, char *out, size_t cap)
+static void long_label(moment t, int decimals, char *out, size_t cap)
 {
-    double seconds = fabs(t_ns) / 1e9;
-    double hours = floor(seconds / 3600);
-    double minutes = floor((seconds - hours * 3600) / 60);
-    double rest = seconds - hours * 3600 - minutes * 60;
-    const char *sign = t_ns < 0 ? "\xE2\x88\x92" : "";
+    unit_count k = count_units(t, 1000000000, decimals);
+    long long hours = k.whole / 3600;
+    long long minutes = k.whole / 60 % 60;
+    char part[24];
+    part_text(&k, decimals, part, sizeof part);
     if (hours > 0) {
-        (void)snprintf(out, cap, "%s%.0f h %02.0f min %0*.*f s", sign, hours, minutes, decimals > 0 ? decimals + 3 : 2,
-                       decimals, rest);
+        (void)snprintf(out, cap, "%s%lld h %02lld min %02lld%s s", sign_of(&k), hours, minutes, (long long)k.whole % 60,
+                       part);
     } else {
-        (void)snprintf(out, cap, "%s%.0f min %0*.*f s", sign, minutes, decimals > 0 ? decimals + 3 : 2, decimals, rest);
+        (void)snprintf(out, cap, "%s%lld min %02lld%s s", sign_of(&k), minutes, (long long)k.whole % 60, part);
     }
 }
 
-/* Digits before the point in groups of three, where there are more than four. */
-static void group_digits(double value, int decimals, char *out, size_t cap)
+void moment_in_unit(moment t, int64_t unit_ns, const char *unit, double resolution_ns, char *out, size_t cap)
 {
-    char plain[64];
-    (void)snprintf(plain, sizeof plain, "%.*f", decimals, value);
-    size_t whole = strcspn(plain, ".");
-    size_t n = 0;
-    for (size_t i = 0; plain[i] && n + 5 < cap; i++) {
-        if (whole > 4 && i > 0 && i < whole && (whole - i) % 3 == 0) {
-            n += (size_t)snprintf(out + n, cap - n, "\xE2\x80\x89");
-        }
-        out[n++] = plain[i];
+    int decimals = decimals_for((double)unit_ns, fmax(resolution_ns, 1e-3), 12);
+    unit_count k = count_units(t, unit_ns, decimals);
+    char whole[48];
+    char part[24];
+    if (k.whole > 9999) {
+        count_format((uint64_t)k.whole, whole, sizeof whole); /* in groups of three, where there are more than four */
+    } else {
+        (void)snprintf(whole, sizeof whole, "%lld", (long long)k.whole);
     }
-    out[n] = '\0';
+    part_text(&k, decimals, part, sizeof part);
+    (void)snprintf(out, cap, "%s%s%s %s", sign_of(&k), whole, part, unit);
 }
 
-void time_in_unit(double t_ns, double unit_ns, const char *unit, double resolution_ns, char *out, size_t cap)
+void moment_label(moment t, double size_ns, double resolution_ns, char *out, size_t cap)
 {
-    int decimals = (int)ceil(log10(unit_ns / fmax(resolution_ns, 1e-3)) - 1e-9);
-    decimals = decimals < 0 ? 0 : decimals > 12 ? 12 : decimals;
-    double scale = pow(10, decimals);
-    double value = round(t_ns / unit_ns * scale) / scale;
-    char digits[80];
-    group_digits(fabs(value), decimals, digits, sizeof digits);
-    (void)snprintf(out, cap, "%s%s %s", value < 0 ? "\xE2\x88\x92" : "", digits, unit);
+    const time_unit *u = unit_for(fmax(fabs(size_ns), resolution_ns));
+    if (t.ns >= INT64_C(600000000000) || t.ns < -INT64_C(600000000000)) {
+        long_label(t, decimals_for(1e9, fmax(resolution_ns, 1), 9), out, cap);
+        return;
+    }
+    moment_in_unit(t, u->ns, u->name, resolution_ns, out, cap);
 }
 
 void time_label(double t_ns, double resolution_ns, char *out, size_t cap)
 {
-    time_label_like(t_ns, t_ns, resolution_ns, out, cap);
-}
-
-void time_label_like(double t_ns, double size_ns, double resolution_ns, char *out, size_t cap)
-{
-    const time_unit *u = unit_for(fmax(fabs(size_ns), resolution_ns));
-    if (fabs(t_ns) >= 600e9) {
-        int decimals = (int)ceil(log10(1e9 / fmax(resolution_ns, 1)) - 1e-9);
-        decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
-        double scale = pow(10, decimals);
-        long_label(round(t_ns / 1e9 * scale) / scale * 1e9, decimals, out, cap);
-        return;
-    }
-    time_in_unit(t_ns, u->ns, u->name, resolution_ns, out, cap);
+    moment_label(moment_about(t_ns), t_ns, resolution_ns, out, cap);
 }

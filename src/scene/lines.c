@@ -64,17 +64,17 @@ static rgba colour_of(const scene *s, int kind)
     return kind == LINE_MEMORY ? s->t->line_memory : s->t->line_flops;
 }
 
-static void find_places(const scene *s, const step_series *series, double top, int height, column_place *out)
+static void find_places(const scene *s, const step_series *series, double top, int height, const event_window *windows,
+                        column_place *out)
 {
     uint32_t n = s->src.grid.n;
     for (uint32_t i = 0; i < n; i++) {
         double low = 0;
         double high = 0;
-        double a = time_edge(&s->src.grid, i);
-        double b = time_edge(&s->src.grid, (int64_t)i + 1);
+        event_window w = windows[i];
         out[i] = (column_place){NOTHING, NOTHING};
-        bool in_run = b > 0 && a < (double)s->model->duration_ns;
-        if (in_run && series_range(series, a, b, &low, &high) && high > 0) {
+        bool in_run = w.end_ns > 0 && w.floor_ns < s->model->duration_ns;
+        if (in_run && series_range(series, w, &low, &high) && high > 0) {
             out[i].high = (int)lround((1 - fmin(high / top, 1)) * height);
             out[i].low = (int)lround((1 - fmin(fmax(low / top, 0), 1)) * height);
         }
@@ -124,7 +124,7 @@ static void draw_shade(scene *s, const column_place *v, rect area, float thick, 
     }
 }
 
-static void draw_row_line(scene *s, const scene_row *row, int kind, column_place *scratch)
+static void draw_row_line(scene *s, const scene_row *row, int kind, const event_window *windows, column_place *scratch)
 {
     bool is_due = false;
     const rank_lines *l = line_data_get(s->lines->data, row->rank, &is_due);
@@ -136,7 +136,7 @@ static void draw_row_line(scene *s, const scene_row *row, int kind, column_place
     float thick = fmaxf(1, px(s, 1.5));
     float inset = px(s, 2);
     rect area = {strip.x, strip.y + inset, strip.w, strip.h - 2 * inset - thick};
-    find_places(s, &l->of[kind], top, (int)area.h, scratch);
+    find_places(s, &l->of[kind], top, (int)area.h, windows, scratch);
     rgba c = colour_of(s, kind);
     draw_shade(s, scratch, area, thick, rgba_with_alpha(c, SHADE_ALPHA));
     draw_runs(s, scratch, area, thick, fmaxf(1, px(s, 1)), rgba_with_alpha(s->t->ground, HALO_ALPHA));
@@ -150,12 +150,16 @@ void lines_draw(scene *s)
         return;
     }
     column_place *scratch = arena_alloc(&s->scratch, s->src.grid.n * sizeof *scratch);
+    event_window *windows = arena_alloc(&s->scratch, s->src.grid.n * sizeof *windows);
+    for (uint32_t i = 0; i < s->src.grid.n; i++) {
+        windows[i] = window_of_columns(&s->src.grid, i, (int64_t)i + 1);
+    }
     size_t before = s->l->n_quads;
     draw_push_clip(s->l, s->m.plot);
     for (int k = LINE_KINDS - 1; k >= 0; k--) { /* memory on top */
         for (size_t i = s->first_visible; i < s->end_visible && s->l->n_quads - before < MAX_QUADS; i++) {
             if (is_line_row(s, &s->tree.rows[i])) {
-                draw_row_line(s, &s->tree.rows[i], k, scratch);
+                draw_row_line(s, &s->tree.rows[i], k, windows, scratch);
             }
         }
     }
@@ -206,13 +210,12 @@ int lines_add_tip(scene *s, tip *t, const scene_row *row, uint32_t column)
         return 0;
     }
     const rank_lines *l = line_data_get(v->data, row->rank, &is_due);
-    double a = time_edge(&s->src.grid, column);
-    double b = time_edge(&s->src.grid, (int64_t)column + 1);
+    event_window w = window_of_columns(&s->src.grid, column, (int64_t)column + 1);
     for (int k = 0; l && k < LINE_KINDS; k++) {
         double low = 0;
         double high = 0;
         char text[128];
-        if (!shows_kind(s, k) || !series_range(&l->of[k], a, b, &low, &high) || (k == LINE_FLOPS && !(high > 0))) {
+        if (!shows_kind(s, k) || !series_range(&l->of[k], w, &low, &high) || (k == LINE_FLOPS && !(high > 0))) {
             continue;
         }
         exact_text(k, low, high, text, sizeof text);

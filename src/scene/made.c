@@ -163,14 +163,15 @@ static void begin_tile(made_tile *t)
 static void advance(scene *s, made_tile *t)
 {
     store_group_info g = store_group_at(s->file, t->key.group);
-    double bin = (double)lod_bin_ns(g.bin0_ns[t->key.r], t->key.level);
+    int64_t bin = lod_bin_ns(g.bin0_ns[t->key.r], t->key.level);
     uint32_t n_bins = TILE_BINS[t->key.r];
-    double t0 = (double)t->key.col * n_bins * bin;
-    double t1 = fmin(t0 + n_bins * bin, fmax(t0 + 1, (double)s->model->duration_ns + 1));
+    int64_t t0 = (int64_t)(t->key.col * n_bins) * bin;
+    time_grid grid = grid_of_bins(t0, bin, n_bins);
+    int64_t run_end = s->model->duration_ns + 1 > t0 ? s->model->duration_ns + 1 : t0 + 1;
+    int64_t t1 = window_of_grid(&grid).end_ns < run_end ? window_of_grid(&grid).end_ns : run_end;
     uint32_t first = 0;
     uint32_t n = 0;
-    store_blocks_in(s->file, t->key.group, (int64_t)t0, (int64_t)ceil(t1), &first, &n);
-    time_grid grid = grid_make(t0, t0 + n_bins * bin, n_bins);
+    store_blocks_in(s->file, t->key.group, t0, t1, &first, &n);
     uint32_t wanted = n - t->n_done < BLOCKS_AT_ONCE ? n - t->n_done : BLOCKS_AT_ONCE;
     const block_span *span = span_of_blocks(s, g.blocks + first + t->n_done, wanted);
     for (uint32_t i = 0; i < wanted; i++, t->n_done++) {

@@ -34,8 +34,8 @@ typedef struct collect {
 static void push_instance(collect *c, const ev *e, uint64_t key)
 {
     instance i = {.key = key, .row = c->ordinal, .e = *e};
-    i.x0 = x_of(c->s, (double)e->start_ns);
-    i.x1 = x_of(c->s, (double)e->end_ns);
+    i.x0 = x_of(c->s, e->start_ns);
+    i.x1 = x_of(c->s, e->end_ns);
     VEC_PUSH(c->to->items, c->to->n, c->to->cap, i);
 }
 
@@ -65,7 +65,7 @@ static void collect_lane(collect *c, uint32_t lane, uint32_t group)
     }
     block_span *span = span_of(s, group);
     s->frame.complete = s->frame.complete && span->n_missing == 0;
-    visit_events(s, span, tracks, l->n_tracks, s->v.t0_ns, s->v.t1_ns, visit_derived, c);
+    visit_events(s, span, tracks, l->n_tracks, window_of_grid(&s->src.grid), visit_derived, c);
 }
 
 /* Collectives are no phases; they stand among them. The narrow one counts too: its rank came last, and the others
@@ -141,8 +141,8 @@ static bool operators_are_wide(scene *s)
             inked += r->cells[k].klass != CELL_EMPTY;
         }
         for (size_t k = 0; k < r->n_wide; k++) {
-            double x0 = fmax(x_of(s, (double)r->wide[k].e.start_ns), (double)s->m.plot.x);
-            double x1 = fmin(x_of(s, (double)r->wide[k].e.end_ns), (double)(s->m.plot.x + s->m.plot.w));
+            double x0 = fmax(x_of(s, r->wide[k].e.start_ns), (double)s->m.plot.x);
+            double x1 = fmin(x_of(s, r->wide[k].e.end_ns), (double)(s->m.plot.x + s->m.plot.w));
             wide += x1 - x0 >= SEEN_PX ? x1 - x0 : 0;
         }
     }

@@ -98,8 +98,8 @@ void find_selected(scene *s)
 /* @return false: it lies outside of the plot */
 static bool outline_rect(const scene *s, rect strip, int64_t start_ns, int64_t end_ns, float line, rect *r)
 {
-    double x0 = x_of(s, (double)start_ns);
-    double x1 = x_of(s, (double)end_ns);
+    double x0 = x_of(s, start_ns);
+    double x1 = x_of(s, end_ns);
     if (x1 < (double)s->m.plot.x - 8 || x0 > (double)(s->m.plot.x + s->m.plot.w) + 8) {
         return false;
     }
@@ -173,7 +173,7 @@ static void outline_linked(scene *s, const row_raster *r, rect strip)
             continue;
         }
         bool close = run.end_ns > 0 && e->start_ns >= run.start_ns &&
-                     x_of(s, (double)e->start_ns) - x_of(s, (double)run.end_ns) <= (double)px(s, 4);
+                     x_of(s, e->start_ns) - x_of(s, run.end_ns) <= (double)px(s, 4);
         if (!close) {
             outline_run(s, strip, &run);
             run = (outlined){e->start_ns, e->end_ns, false};
@@ -199,8 +199,8 @@ static void draw_range(scene *s)
     if (s->v.selection_t1_ns <= s->v.selection_t0_ns) {
         return;
     }
-    float x0 = snap(fmax(x_of(s, (double)s->v.selection_t0_ns), (double)s->m.plot.x - 2));
-    float x1 = snap(fmin(x_of(s, (double)s->v.selection_t1_ns), (double)(s->m.plot.x + s->m.plot.w) + 2));
+    float x0 = snap(fmax(x_of(s, s->v.selection_t0_ns), (double)s->m.plot.x - 2));
+    float x1 = snap(fmin(x_of(s, s->v.selection_t1_ns), (double)(s->m.plot.x + s->m.plot.w) + 2));
     if (x1 > x0) {
         rect r = {x0, s->m.plot.y, x1 - x0, s->m.plot.h};
         draw_rect(s->l, LAYER_MARKS, r, rgba_with_alpha(s->t->accent, 26));

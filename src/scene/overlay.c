@@ -61,8 +61,8 @@ static bool take(void *ctx, const ev *e)
     i.e.start_ns -= k->shift_ns;
     i.e.end_ns -= k->shift_ns;
     i.e.instance = k->place;
-    i.x0 = x_of(k->s, (double)i.e.start_ns);
-    i.x1 = x_of(k->s, (double)i.e.end_ns);
+    i.x0 = x_of(k->s, i.e.start_ns);
+    i.x1 = x_of(k->s, i.e.end_ns);
     VEC_PUSH(k->v->list.items, k->v->list.n, k->v->list.cap, i);
     return k->v->list.n < MAX_INSTANCES;
 }
@@ -73,11 +73,10 @@ static void gather_tracks(gather *k, uint32_t group, const uint32_t *tracks, uin
     if (group == NO_ID || n == 0) {
         return;
     }
-    double t0 = s->v.t0_ns + (double)k->shift_ns;
-    double t1 = s->v.t1_ns + (double)k->shift_ns;
-    block_span *span = span_between(s, group, t0, t1);
+    event_window w = window_between(moment_shift(s->v.t0, k->shift_ns), moment_shift(s->v.t1, k->shift_ns));
+    block_span *span = span_between(s, group, w);
     s->frame.complete = s->frame.complete && span->n_missing == 0;
-    visit_events(s, span, tracks, n, t0, t1, take, k);
+    visit_events(s, span, tracks, n, w, take, k);
 }
 
 static void gather_lane(gather *k, uint32_t lane, uint32_t group)
@@ -117,14 +116,14 @@ static bool are_few(const scene *s, const overlay_view *v)
 {
     double n = 0;
     for (size_t p = v->first; p < v->end; p++) {
-        double shift = (double)(s->steps->items[p].start_ns - s->steps->items[s->v.step].start_ns);
+        int64_t shift = s->steps->items[p].start_ns - s->steps->items[s->v.step].start_ns;
+        event_window w = window_between(moment_shift(s->v.t0, shift), moment_shift(s->v.t1, shift));
         for (uint32_t g = 0; g < store_n_groups(s->file); g++) {
             store_group_info info = store_group_at(s->file, g);
             uint32_t first = 0;
             uint32_t count = 0;
             if (info.kind == GROUP_EVENTS) {
-                store_blocks_in(s->file, g, (int64_t)(s->v.t0_ns + shift), (int64_t)(s->v.t1_ns + shift), &first,
-                                &count);
+                store_blocks_in(s->file, g, w.floor_ns, w.end_ns, &first, &count);
                 n += (double)count * BLOCK_EVENTS;
             }
         }
@@ -137,10 +136,11 @@ static bool are_few(const scene *s, const overlay_view *v)
 static uint64_t stamp_of(const scene *s, marey_level level)
 {
     struct {
-        double t0, t1, x, w;
+        moment t0, t1;
+        double x, w;
         uint64_t step, level, first, end;
-    } k = {s->v.t0_ns, s->v.t1_ns,      (double)s->m.plot.x, (double)s->m.plot.w,
-           s->v.step,  (uint64_t)level, s->first_visible,    s->end_visible};
+    } k = {s->v.t0,   s->v.t1,         (double)s->m.plot.x, (double)s->m.plot.w,
+           s->v.step, (uint64_t)level, s->first_visible,    s->end_visible};
     uint64_t h = hash_bytes(&k, sizeof k);
     for (size_t i = s->first_visible; i < s->end_visible; i++) {
         h = hash_u64(h ^ ((uint64_t)s->tree.rows[i].kind << 32 | s->tree.rows[i].id));
@@ -229,8 +229,8 @@ rect overlay_clip(const scene *s)
         return p;
     }
     const scene_step *step = &s->steps->items[s->v.step];
-    float x0 = (float)fmin(fmax(floor(x_of(s, (double)step->start_ns)), (double)p.x), (double)(p.x + p.w));
-    float x1 = (float)fmin(fmax(ceil(x_of(s, (double)step->end_ns)), (double)p.x), (double)(p.x + p.w));
+    float x0 = (float)fmin(fmax(floor(x_of(s, step->start_ns)), (double)p.x), (double)(p.x + p.w));
+    float x1 = (float)fmin(fmax(ceil(x_of(s, step->end_ns)), (double)p.x), (double)(p.x + p.w));
     return (rect){x0, p.y, x1 - x0, p.h};
 }
 
@@ -294,10 +294,12 @@ static void add_spread(const scene *s, tip *t, const char *name, double from, do
 /* All steps of one instance: those that deviate, each by how much against the mean. */
 static void add_deviating(const scene *s, tip *t, const overlay_view *v, size_t from, size_t n)
 {
+    int64_t begin =
+        v->list.items[from].e.start_ns; /* the mean is told from here: of times by themselves it has no ns */
     double start = 0;
     double length = 0;
     for (size_t i = from; i < from + n; i++) {
-        start += (double)v->list.items[i].e.start_ns / (double)n;
+        start += (double)(v->list.items[i].e.start_ns - begin) / (double)n;
         length += (double)(v->list.items[i].e.end_ns - v->list.items[i].e.start_ns) / (double)n;
     }
     for (size_t i = from; i < from + n && t->n < TIP_MAX_LINES; i++) {
@@ -308,7 +310,7 @@ static void add_deviating(const scene *s, tip *t, const overlay_view *v, size_t 
         char name[40];
         char late[64];
         char longer[64];
-        double d_start = (double)k->e.start_ns - start;
+        double d_start = (double)(k->e.start_ns - begin) - start;
         double d_length = (double)(k->e.end_ns - k->e.start_ns) - length;
         time_format((int64_t)fabs(d_start), late, sizeof late);
         time_format((int64_t)fabs(d_length), longer, sizeof longer);

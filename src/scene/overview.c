@@ -23,10 +23,11 @@ typedef struct summing {
 overview_span overview_span_of(const scene *s)
 {
     const trace_model *m = s->model;
-    double run = fmax((double)m->duration_ns, 1);
-    double t0 = (double)m->view_start_ns;
-    double length = (double)(m->view_end_ns - m->view_start_ns);
-    bool is_inside = s->v.t0_ns >= t0 - length && s->v.t1_ns <= t0 + 2 * length;
+    int64_t run = m->duration_ns > 1 ? m->duration_ns : 1;
+    int64_t t0 = m->view_start_ns;
+    int64_t length = m->view_end_ns - m->view_start_ns;
+    bool is_inside = moment_minus(s->v.t0, moment_at(t0)) >= (double)-length &&
+                     moment_minus(s->v.t1, moment_at(t0)) <= 2 * (double)length;
     if (length >= 1 && length < run / 100 && is_inside) {
         return (overview_span){t0, length, true};
     }
@@ -42,11 +43,17 @@ void overview_deinit(overview_sums *o)
     memset(o, 0, sizeof *o);
 }
 
-/* Add share `part` of a bin [t0, t0 + bin) to the columns that it meets. */
+/* The column of a time since the strip begins; what meets it by a hair is judged by the lengths. */
+static int64_t column_about(const time_grid *g, double since)
+{
+    return (int64_t)floor(fmin(fmax(since * g->inverse, -2), (double)g->n + 1));
+}
+
+/* Add share `part` of a bin [t0, t0 + bin), since the strip begins, to the columns that it meets. */
 static void spread(const summing *k, double t0, double bin, uint8_t klass, float ranks)
 {
-    int64_t a = column_of(&k->grid, t0);
-    int64_t b = column_of(&k->grid, t0 + bin);
+    int64_t a = column_about(&k->grid, t0);
+    int64_t b = column_about(&k->grid, t0 + bin);
     for (int64_t i = a < 0 ? 0 : a; i <= b && i < (int64_t)k->grid.n; i++) {
         double low = fmax(t0, time_edge(&k->grid, i));
         double high = fmin(t0 + bin, time_edge(&k->grid, i + 1));
@@ -58,8 +65,8 @@ static void spread(const summing *k, double t0, double bin, uint8_t klass, float
 
 static void note_severity(const summing *k, double t0, double bin, uint8_t severity)
 {
-    int64_t a = severity > 0 ? column_of(&k->grid, t0) : 1;
-    int64_t b = severity > 0 ? column_of(&k->grid, t0 + bin) : 0;
+    int64_t a = severity > 0 ? column_about(&k->grid, t0) : 1;
+    int64_t b = severity > 0 ? column_about(&k->grid, t0 + bin) : 0;
     for (int64_t i = a < 0 ? 0 : a; i <= b && i < (int64_t)k->grid.n; i++) {
         if (time_edge(&k->grid, i) < t0 + bin && k->severity[i] < severity) {
             k->severity[i] = severity;
@@ -67,10 +74,11 @@ static void note_severity(const summing *k, double t0, double bin, uint8_t sever
     }
 }
 
-static void sum_tile_row(const summing *k, const cache_tile *tile, uint32_t row, double bin, double n_ranks)
+static void sum_tile_row(const summing *k, const cache_tile *tile, uint32_t row, int64_t bin_ns, double n_ranks)
 {
     uint32_t width = TILE_BINS[tile->key.r];
-    double t0 = (double)tile->key.col * width * bin;
+    double bin = (double)bin_ns;
+    double t0 = since_begin(&k->grid, (int64_t)(tile->key.col * width) * bin_ns);
     for (uint32_t i = 0; i < width; i++) {
         size_t at = (size_t)row * width + i;
         if (tile->cells[at].busy == 0) {
@@ -87,30 +95,31 @@ static void sum_tile_row(const summing *k, const cache_tile *tile, uint32_t row,
     }
 }
 
-static void sum_tile(const summing *k, const cache_tile *tile, const store_group_info *g, double bin)
+static void sum_tile(const summing *k, const cache_tile *tile, const store_group_info *g, int64_t bin_ns)
 {
     uint32_t rows = TILE_ROWS[R_EIGHT];
     for (uint32_t r = 0; r < rows; r++) {
         uint32_t first = (tile->key.row_block * rows + r) * 8;
         if (first < g->n_ranks) {
-            sum_tile_row(k, tile, r, bin, fmin(8, g->n_ranks - first));
+            sum_tile_row(k, tile, r, bin_ns, fmin(8, g->n_ranks - first));
         }
     }
 }
 
 /* A stretch that no tile is stored for: the events themselves, rank by rank. */
-static void sum_events(summing *k, uint32_t group, const store_group_info *g, double t0, double t1)
+static void sum_events(summing *k, uint32_t group, const store_group_info *g, int64_t t0, int64_t t1)
 {
     scene *s = k->s;
     int64_t a = column_of(&k->grid, t0);
     int64_t b = column_of(&k->grid, t1);
     a = a < 0 ? 0 : a;
     b = b >= (int64_t)k->grid.n ? (int64_t)k->grid.n - 1 : b;
-    if (b < a) {
+    if (b < a || t1 <= t0) {
         return;
     }
-    block_span *span = span_between(s, group, t0, t1);
-    time_grid grid = grid_make(t0, t1, (uint32_t)(b - a + 1));
+    time_grid grid = grid_make(moment_at(t0), moment_at(t1), (uint32_t)(b - a + 1));
+    double begin = since_begin(&k->grid, t0);
+    block_span *span = span_between(s, group, window_of_grid(&grid));
     k->complete = k->complete && span->n_missing == 0;
     if (k->dry) {
         return;
@@ -124,7 +133,7 @@ static void sum_events(summing *k, uint32_t group, const store_group_info *g, do
         for (uint32_t c = 0; c < grid.n; c++) {
             for (uint32_t classes = acc->columns[c].classes; classes; classes &= classes - 1) {
                 uint8_t p = (uint8_t)__builtin_ctz(classes);
-                spread(k, time_edge(&grid, c), grid.step_ns, p, share_of(acc, c, p));
+                spread(k, begin + time_edge(&grid, c), grid.step_ns, p, share_of(acc, c, p));
             }
             uint8_t *severity = &k->severity[a + (int64_t)c];
             *severity = *severity > acc->columns[c].severity ? *severity : acc->columns[c].severity;
@@ -146,22 +155,26 @@ static void sum_group(summing *k, uint32_t group)
     scene *s = k->s;
     store_group_info g = store_group_at(s->file, group);
     overview_span strip = s->overview.span;
-    double end = fmin(strip.t0_ns + strip.length_ns, (double)s->model->duration_ns);
+    int64_t end = strip.t0_ns + strip.length_ns;
+    end = end < s->model->duration_ns ? end : s->model->duration_ns;
     bool coarse = (double)g.bin0_ns[R_EIGHT] > k->grid.step_ns && g.n_blocks <= EVENT_BLOCKS;
     if (g.n_levels[R_EIGHT] == 0 || coarse) {
         sum_events(k, group, &g, strip.t0_ns, end);
         return;
     }
     uint32_t level = overview_level(&g, k->grid.step_ns);
-    double bin = (double)lod_bin_ns(g.bin0_ns[R_EIGHT], level);
-    double span = bin * TILE_BINS[R_EIGHT];
+    int64_t bin = lod_bin_ns(g.bin0_ns[R_EIGHT], level);
+    int64_t span = 0;
+    if (__builtin_mul_overflow(bin, (int64_t)TILE_BINS[R_EIGHT], &span)) {
+        span = INT64_MAX; /* one tile has all of the run */
+    }
     uint32_t n_blocks = (g.n_rows[R_EIGHT] + TILE_ROWS[R_EIGHT] - 1) / TILE_ROWS[R_EIGHT];
-    for (uint64_t col = (uint64_t)(strip.t0_ns / span); (double)col * span < end; col++) {
+    for (int64_t col = strip.t0_ns / span; end > 0 && col <= (end - 1) / span; col++) {
         bool sparse = false;
         for (uint32_t block = 0; block < n_blocks; block++) {
-            tile_key key = {R_EIGHT, (uint8_t)level, group, block, col};
+            tile_key key = {R_EIGHT, (uint8_t)level, group, block, (uint64_t)col};
             uint32_t id = 0;
-            tile_state state = store_tile_find(s->file, &key, &id);
+            tile_state state = find_tile(s, &key, &id);
             const cache_tile *tile = state == TILE_STORED ? cache_get_tile(s->cache, id, 0) : NULL;
             if (tile && !k->dry) {
                 sum_tile(k, tile, &g, bin);
@@ -172,7 +185,9 @@ static void sum_group(summing *k, uint32_t group)
             sparse = sparse || state == TILE_SPARSE;
         }
         if (sparse) {
-            sum_events(k, group, &g, fmax((double)col * span, strip.t0_ns), fmin((double)(col + 1) * span, end));
+            int64_t from = col * span;
+            int64_t to = end - from < span ? end : from + span;
+            sum_events(k, group, &g, from > strip.t0_ns ? from : strip.t0_ns, to);
         }
     }
 }
@@ -222,8 +237,10 @@ static void update_sums(scene *s, uint32_t n)
         o->span = span;
         reset_sums(s, o, n);
     }
-    summing k = {
-        .s = s, .grid = grid_make(span.t0_ns, span.t0_ns + span.length_ns, n), .sum = o->sum, .severity = o->severity};
+    summing k = {.s = s,
+                 .grid = grid_make(moment_at(span.t0_ns), moment_at(span.t0_ns + span.length_ns), n),
+                 .sum = o->sum,
+                 .severity = o->severity};
     o->complete = true;
     for (uint32_t g = 0; g < store_n_groups(s->file); g++) {
         if (o->done[g] || store_group_at(s->file, g).kind != GROUP_EVENTS) {
@@ -262,11 +279,11 @@ static void draw_stack(scene *s, rect r)
     }
 }
 
-static double overview_x(const scene *s, double t_ns)
+static double overview_x(const scene *s, moment t)
 {
     rect r = s->m.overview;
     overview_span span = overview_span_of(s);
-    return (double)r.x + (t_ns - span.t0_ns) / span.length_ns * (double)r.w;
+    return (double)r.x + moment_minus(t, moment_at(span.t0_ns)) / (double)span.length_ns * (double)r.w;
 }
 
 /* The framed part of the strip: px from the frame's left to its right edge, at least wide enough to be seen. */
@@ -277,8 +294,8 @@ typedef struct framed {
 static framed find_framed(const scene *s)
 {
     rect r = s->m.overview;
-    float x0 = snap(fmin(fmax(overview_x(s, s->v.t0_ns), (double)r.x), (double)(r.x + r.w)));
-    double last = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1_ns : s->v.t1_ns;
+    float x0 = snap(fmin(fmax(overview_x(s, s->v.t0), (double)r.x), (double)(r.x + r.w)));
+    moment last = s->n_columns > 1 ? s->steps->columns[s->n_columns - 1].t1 : s->v.t1;
     float x1 = snap(fmin(fmax(overview_x(s, last), (double)r.x), (double)(r.x + r.w)));
     float least = px(s, 4);
     if (x1 - x0 < least) {
@@ -311,7 +328,7 @@ static long long number_stride(scene *s)
     char text[32];
     (void)snprintf(text, sizeof text, "%lld", (long long)last->index);
     double w = (double)(width_of(s, FACE_SANS_MEDIUM, 10, text) + px(s, 12));
-    double length = (double)(overview_x(s, (double)last->start_ns) - overview_x(s, (double)first->start_ns));
+    double length = overview_x(s, moment_at(last->start_ns)) - overview_x(s, moment_at(first->start_ns));
     return length > 0 ? step_stride((n - 1) / length, w) : 1;
 }
 
@@ -324,7 +341,7 @@ static void draw_step_numbers(scene *s, rect bars, rect numbers)
     long long stride = number_stride(s);
     for (uint32_t i = s->rank_first_step[0]; i < s->rank_first_step[1]; i++) {
         const trace_step *step = &s->model->steps[s->rank_steps[i]];
-        float x = snap(overview_x(s, (double)step->start_ns));
+        float x = snap(overview_x(s, moment_at(step->start_ns)));
         if (x - last_line >= px(s, 6)) {
             draw_vline(s->l, LAYER_DATA, x, bars.y, bars.y + bars.h, s->t->ground);
             last_line = x;

@@ -8,12 +8,12 @@ enum { HOVER_BLOCKS = 3 };
 
 /* ------------------------------------------------------------------ events of one column */
 
-block_span *column_span(scene *s, uint32_t group, double t0_ns, double t1_ns, bool *pending)
+block_span *column_span(scene *s, uint32_t group, event_window w, bool *pending)
 {
     *pending = false;
     uint32_t first = 0;
     uint32_t n = 0;
-    store_blocks_in(s->file, group, (int64_t)floor(t0_ns), (int64_t)ceil(t1_ns), &first, &n);
+    store_blocks_in(s->file, group, w.floor_ns, w.end_ns, &first, &n);
     store_group_info info = store_group_at(s->file, group);
     if (n == 0 || n > HOVER_BLOCKS || first + n > info.n_blocks) {
         return NULL;
@@ -35,10 +35,12 @@ block_span *column_span(scene *s, uint32_t group, double t0_ns, double t1_ns, bo
     return *pending ? NULL : span;
 }
 
+/* Distances are from the middle of the column. */
 typedef struct nearest {
-    double t_ns, slack_ns;
+    moment t;
     bool found, holds;
     uint32_t n;
+    double distance_ns;
     ev best;
 } nearest;
 
@@ -46,12 +48,12 @@ typedef struct nearest {
 static bool visit_nearest(void *ctx, const ev *e)
 {
     nearest *k = ctx;
-    bool holds = (double)e->start_ns <= k->t_ns && (double)e->end_ns > k->t_ns;
-    double distance = fmax((double)e->start_ns - k->t_ns, k->t_ns - (double)e->end_ns);
-    double best = fmax((double)k->best.start_ns - k->t_ns, k->t_ns - (double)k->best.end_ns);
+    bool holds = e->start_ns <= k->t.ns && e->end_ns > k->t.ns;
+    double distance = fmax(moment_minus(moment_at(e->start_ns), k->t), moment_minus(k->t, moment_at(e->end_ns)));
     k->n++;
-    if (!k->found || (holds && !k->holds) || (holds == k->holds && (holds || distance < best))) {
+    if (!k->found || (holds && !k->holds) || (holds == k->holds && (holds || distance < k->distance_ns))) {
         k->best = *e;
+        k->distance_ns = distance;
         k->holds = holds;
         k->found = true;
     }
@@ -68,17 +70,16 @@ bool exact_event_at(scene *s, const scene_row *row, double x, ev *out, uint32_t 
     if (group == NO_ID) {
         return false;
     }
-    double at = floor(x) - (double)s->m.plot.x;
-    double t0 = time_edge(&s->src.grid, (int64_t)at);
-    double t1 = time_edge(&s->src.grid, (int64_t)at + 1);
+    int64_t at = (int64_t)(floor(x) - (double)s->m.plot.x);
+    event_window w = window_of_columns(&s->src.grid, at, at + 1);
     bool pending;
-    block_span *span = column_span(s, group, t0, t1, &pending);
+    block_span *span = column_span(s, group, w, &pending);
     if (pending) {
         s->frame.complete = false;
         s->src.n_wanted++;
     }
-    nearest k = {.t_ns = 0.5 * (t0 + t1)};
-    visit_events(s, span, tracks, n_tracks, t0, t1, visit_nearest, &k);
+    nearest k = {.t = grid_moment(&s->src.grid, (double)at + 0.5)};
+    visit_events(s, span, tracks, n_tracks, w, visit_nearest, &k);
     *n_in_column = k.n;
     *out = k.best;
     return k.found;
@@ -118,11 +119,11 @@ void hover_update(scene *s)
 /* ------------------------------------------------------------------ picking */
 
 /* A wide event of the row at this time: the rasters keep them, so no block is needed. */
-static bool wide_at(const row_raster *r, double t_ns, uint64_t *event_row)
+static bool wide_at(const row_raster *r, int64_t t_ns, uint64_t *event_row)
 {
     bool found = false;
     for (size_t i = 0; i < r->n_wide; i++) {
-        if ((double)r->wide[i].e.start_ns <= t_ns && (double)r->wide[i].e.end_ns > t_ns) {
+        if (r->wide[i].e.start_ns <= t_ns && r->wide[i].e.end_ns > t_ns) {
             *event_row = r->wide[i].e.row;
             found = true;
         }
@@ -162,7 +163,7 @@ static scene_pick pick_plot(scene *s, double x, double y, scene_pick p)
     if (same && s->hover.has_event) {
         p.kind = PICK_EVENT;
         p.event_row = s->hover.event.row;
-    } else if (wide_at(r, p.time_ns, &p.event_row)) {
+    } else if (wide_at(r, p.time.ns, &p.event_row)) {
         p.kind = PICK_EVENT;
     }
     return p;
@@ -184,7 +185,7 @@ static scene_pick pick_label(scene *s, double x, double y, scene_pick p)
 static scene_pick pick_at(scene *s, double x, double y)
 {
     scene_pick p = {.kind = PICK_NONE, .event_row = UINT64_MAX, .row = UINT32_MAX};
-    p.time_ns = s->src.grid.t0_ns + (x - (double)s->m.plot.x) * s->src.grid.step_ns;
+    p.time = moment_under(s, x);
     for (size_t i = 0; i < s->n_commands; i++) {
         if (inside(s->commands[i].r, x, y)) {
             p.kind = PICK_COMMAND;
@@ -198,7 +199,8 @@ static scene_pick pick_at(scene *s, double x, double y)
     if (inside(s->m.overview, x, y)) {
         p.kind = PICK_OVERVIEW;
         overview_span span = overview_span_of(s);
-        p.time_ns = span.t0_ns + (x - (double)s->m.overview.x) / (double)s->m.overview.w * span.length_ns;
+        double part = (x - (double)s->m.overview.x) / (double)s->m.overview.w;
+        p.time = moment_plus(moment_at(span.t0_ns), part * (double)span.length_ns);
     } else if (s->v.layout == LAYOUT_COMMUNICATION) {
         return comm_pick(s, x, y, p);
     } else if (inside(s->m.axis, x, y)) {
@@ -221,11 +223,11 @@ scene_pick scene_pick_at(scene *s, double x, double y)
     return p;
 }
 
-bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns)
+bool scene_fit_range(scene *s, const view *v, moment *t0, moment *t1)
 {
     if (v->selection_t1_ns > v->selection_t0_ns) {
-        *t0_ns = (double)v->selection_t0_ns;
-        *t1_ns = (double)v->selection_t1_ns;
+        *t0 = moment_at(v->selection_t0_ns);
+        *t1 = moment_at(v->selection_t1_ns);
         return true;
     }
     store_event_info e;
@@ -233,7 +235,7 @@ bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns)
         return false;
     }
     double margin = fmax((double)e.dur_ns * 0.1, 10);
-    *t0_ns = (double)e.start_ns - margin;
-    *t1_ns = (double)(e.start_ns + e.dur_ns) + margin;
+    *t0 = moment_plus(moment_at(e.start_ns), -margin);
+    *t1 = moment_plus(moment_at(e.start_ns + e.dur_ns), margin);
     return true;
 }

@@ -24,12 +24,13 @@ static bool wants_keys(const scene *s)
 static uint64_t view_stamp(const scene *s)
 {
     struct {
-        double t0, t1, strictness;
+        moment t0, t1;
+        double strictness;
         uint32_t n, events, wide, keys, grouping;
     } k;
     memset(&k, 0, sizeof k);
-    k.t0 = s->v.t0_ns;
-    k.t1 = s->v.t1_ns;
+    k.t0 = s->v.t0;
+    k.t1 = s->v.t1;
     k.strictness = s->src.strictness;
     k.n = s->src.grid.n;
     k.events = s->src.events;

@@ -84,12 +84,12 @@ static uint32_t next_piece(const refinement *k, uint32_t group, uint32_t *from, 
     }
     uint32_t first = 0;
     uint32_t n = 0;
-    double begin = time_edge(g, *from);
+    event_window w = window_of_columns(g, *from, (int64_t)*from + 1);
     store_group_info info = store_group_at(s->file, group);
-    store_blocks_in(s->file, group, (int64_t)floor(begin), (int64_t)ceil(time_edge(g, (int64_t)*from + 1)), &first, &n);
+    store_blocks_in(s->file, group, w.floor_ns, w.end_ns, &first, &n);
     *to = *from + 1;
     if (n > 0 && first + n <= info.n_blocks) {
-        int64_t end = column_of(g, (double)store_block_head(s->file, info.blocks[first + n - 1]).t1_ns);
+        int64_t end = column_of(g, store_block_head(s->file, info.blocks[first + n - 1]).t1_ns);
         *to = end > (int64_t)*from && end < (int64_t)g->n ? (uint32_t)end : end >= (int64_t)g->n ? g->n : *to;
     }
     return n > 0 ? n : 1;
@@ -208,7 +208,7 @@ static bool settle_piece(refinement *k, uint32_t group, uint32_t from, uint32_t 
     k->group = group;
     k->from = from;
     k->to = to;
-    k->span = span_between(s, group, time_edge(&s->src.grid, from), time_edge(&s->src.grid, to));
+    k->span = span_between(s, group, window_of_columns(&s->src.grid, from, to));
     size_t cost = s->in.now_ns == 0 ? k->span->n_missing : k->span->n; /* what is here a picture takes at once */
     k->budget -= cost < k->budget ? cost : k->budget;
     if (k->span->n_missing > 0) {

@@ -156,7 +156,7 @@ static void draw_all(scene *s, bool in_columns)
 
 marey_status scene_build(scene *s, const view *v, const scene_input *in, draw_list *l, scene_frame *frame, diag *d)
 {
-    if (in->width_px < 1 || in->height_px < 1 || !(v->t1_ns > v->t0_ns)) {
+    if (in->width_px < 1 || in->height_px < 1 || moment_compare(v->t0, v->t1) >= 0) {
         return diag_error(d, MAREY_ARG, NULL, DIAG_NO_OFFSET, "A frame needs a size and a range of time.");
     }
     columns_begin(s);

@@ -122,7 +122,7 @@ typedef struct scene_pick {
     pick_kind kind;
     uint64_t event_row;  /* PICK_EVENT, PICK_BAND: its row, else UINT64_MAX */
     uint32_t row;        /* of the row list (PICK_EVENT, PICK_CELL, PICK_ROW, PICK_ARROW) */
-    double time_ns;      /* under the cursor */
+    moment time;         /* under the cursor */
     const char *command; /* PICK_COMMAND: name of an app command ("layout-marey", ...) */
     comm_hit comm;       /* PICK_COMM */
     graph_hit graph;     /* PICK_GRAPH */
@@ -141,7 +141,7 @@ bool scene_settle(scene *s);
 /* Where to look in the Marey layout. */
 typedef struct comm_target {
     uint64_t event_row; /* to select; UINT64_MAX: not found */
-    double t0_ns, t1_ns;
+    moment t0, t1;
 } comm_target;
 typedef enum comm_key {
     COMM_UP,
@@ -177,7 +177,7 @@ void scene_reveal_rank(scene *s, uint32_t rank);
 bool scene_rank_place(const scene *s, uint32_t rank, double *y_px, double *h_px);
 void scene_open_all(scene *s, int depth); /* 0: closed; 1: groups; 2: ranks' lanes; 3: tracks */
 /** Extent of what is selected or of row `row`, for "fit". false: nothing. */
-bool scene_fit_range(scene *s, const view *v, double *t0_ns, double *t1_ns);
+bool scene_fit_range(scene *s, const view *v, moment *t0, moment *t1);
 /** Lines of the help overlay: {keys, what they do}. The scene keeps the pointer; n may be 0. */
 void scene_set_help(scene *s, const char *const (*rows)[2], size_t n);
 /* A step over all ranks: the first start to the last end of its work on the devices. */
@@ -188,7 +188,7 @@ typedef struct scene_step {
 /** The run's steps, ascending by start. @return how many */
 size_t scene_steps(const scene *s, const scene_step **steps);
 /** The place of the step at a time, or of the nearest; SIZE_MAX: the run has none. */
-size_t scene_step_at(const scene *s, double t_ns);
+size_t scene_step_at(const scene *s, int64_t t_ns);
 /** What the scene itself worked out for the cells beside the rows; NULL: nothing (yet). Lives as long as the scene. */
 const struct diagnosis *scene_diagnosis(const scene *s);
 /** The row list as text, one label a line, and as (label, tracks) for `marey grid --rows`. */

@@ -68,13 +68,13 @@ size_t series_bytes(const step_series *s)
 }
 
 /* The first sample at or after t. */
-static size_t sample_from(const step_series *s, double t_ns)
+static size_t sample_from(const step_series *s, int64_t t_ns)
 {
     size_t low = 0;
     size_t high = s->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if ((double)s->t_ns[middle] < t_ns) {
+        if (s->t_ns[middle] < t_ns) {
             low = middle + 1;
         } else {
             high = middle;
@@ -115,11 +115,11 @@ static extent fold_range(const step_series *s, size_t a, size_t b)
     return e;
 }
 
-bool series_range(const step_series *s, double t0, double t1, double *low, double *high)
+bool series_range(const step_series *s, event_window w, double *low, double *high)
 {
-    size_t a = sample_from(s, t0);
-    size_t b = sample_from(s, t1);
-    bool begins = a < s->n && (double)s->t_ns[a] <= t0; /* a sample right at the start: nothing before it holds */
+    size_t a = sample_from(s, w.ceil_ns);
+    size_t b = sample_from(s, w.end_ns);
+    bool begins = a < s->n && s->t_ns[a] == w.floor_ns; /* a sample right at the start: nothing before it holds */
     a -= a > 0 && !begins ? 1 : 0;
     b = b <= a && begins ? a + 1 : b;
     if (b <= a) {

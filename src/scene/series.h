@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scene/grid.h"
+
 enum { SERIES_FAN = 16, SERIES_LEVELS = 16 };
 
 typedef struct step_series {
@@ -27,8 +29,8 @@ typedef struct step_series {
 /** Takes both arrays [n], which free() will get. */
 void series_make(step_series *s, int64_t *t_ns, double *v, size_t n);
 void series_deinit(step_series *s);
-/** What holds anywhere in [t0, t1). @return false where nothing does: before the first sample */
-bool series_range(const step_series *s, double t0_ns, double t1_ns, double *low, double *high);
+/** What holds anywhere in the window. @return false where nothing does: before the first sample */
+bool series_range(const step_series *s, event_window w, double *low, double *high);
 /** Bytes that it takes. */
 size_t series_bytes(const step_series *s);
 

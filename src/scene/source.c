@@ -29,7 +29,8 @@ block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n)
         span_block *b = &span->blocks[i];
         const cache_block *ready = cache_get_block(s->cache, ids[i], 0);
         bool is_loading = !ready && !cache_failed(s->cache, false, ids[i]);
-        b->info = is_loading ? store_block_head(s->file, ids[i]) : store_block(s->file, ids[i]); /* no wait for a disk */
+        b->info =
+            is_loading ? store_block_head(s->file, ids[i]) : store_block(s->file, ids[i]); /* no wait for a disk */
         b->columns = ready ? ready->columns : NULL;
         span->n_missing += is_loading;
         s->src.n_wanted += is_loading;
@@ -42,11 +43,11 @@ block_span *span_of_blocks(scene *s, const uint32_t *ids, uint32_t n)
     return span;
 }
 
-block_span *span_between(scene *s, uint32_t group, double t0_ns, double t1_ns)
+block_span *span_between(scene *s, uint32_t group, event_window w)
 {
     uint32_t first = 0;
     uint32_t n = 0;
-    store_blocks_in(s->file, group, (int64_t)floor(t0_ns), (int64_t)ceil(t1_ns), &first, &n);
+    store_blocks_in(s->file, group, w.floor_ns, w.end_ns, &first, &n);
     store_group_info info = store_group_at(s->file, group);
     return span_of_blocks(s, info.blocks + first, first + n <= info.n_blocks ? n : 0);
 }
@@ -58,7 +59,7 @@ block_span *span_of(scene *s, uint32_t group)
         return NULL;
     }
     if (!s->src.spans[group]) {
-        s->src.spans[group] = span_between(s, group, s->src.grid.t0_ns, time_edge(&s->src.grid, s->src.grid.n));
+        s->src.spans[group] = span_between(s, group, window_of_grid(&s->src.grid));
     }
     return s->src.spans[group];
 }
@@ -70,33 +71,37 @@ static uint16_t weight_of(double part)
     return (uint16_t)(part * 256 + 0.5);
 }
 
-/* What of a bin lies in [low, high), see EDGE_... */
-static uint16_t edge_of(double begin, double bin, double low, double high, uint16_t is_inside, uint16_t is_long)
+/* At most, when a bin is busy to 255 of 255. */
+static double idle_of(double bin)
 {
-    double idle = bin * (0.51 / 255) + 1; /* at most, when it is busy to 255 of 255 */
-    double part = fmin(begin + bin, high) - fmax(begin, low);
-    bool inside = begin >= low && begin + bin <= high;
-    return (uint16_t)((inside ? is_inside : 0) | (part > idle ? is_long : 0));
+    return bin * (0.51 / 255) + 1;
 }
 
+/* Lengths are counted from where the window begins. Does a column hold the whole of its first and last bin? Bins that
+ * end where it does: see EDGE_... */
 static void fill_map(const time_grid *g, bin_map *m)
 {
     double bin = (double)m->bin_ns;
+    bin_edge from = {0, m->begin_ns == 0};
     for (uint32_t i = 0; i < g->n; i++) {
+        bin_edge to = bin_of_edge(g, (int64_t)i + 1, m->bin_ns, m->first_bin);
+        int64_t first = from.bin;
+        int64_t last = to.bin - to.is_exact > first ? to.bin - to.is_exact : first;
         double low = time_edge(g, i);
         double high = time_edge(g, (int64_t)i + 1);
-        double first = floor(low / bin);
-        double last = fmax(ceil(high / bin) - 1, first);
-        double first_end = fmin((first + 1) * bin, high);
-        double last_begin = fmax(last * bin, low);
+        double first_end = fmin(m->begin_ns + (double)(first + 1) * bin, high);
+        double last_begin = fmax(m->begin_ns + (double)last * bin, low);
         bin_range *b = &m->ranges[i];
-        b->first = (uint32_t)((int64_t)first - m->first_bin);
-        b->more = (uint16_t)fmin(last - first, UINT16_MAX);
+        b->first = (uint32_t)first;
+        b->more = (uint16_t)(last - first < UINT16_MAX ? last - first : UINT16_MAX);
         b->first_weight = weight_of((first_end - low) * g->inverse);
         b->last_weight = first < last ? weight_of((high - last_begin) * g->inverse) : 0;
-        b->edges = edge_of(first * bin, bin, low, high, EDGE_FIRST_INSIDE, EDGE_FIRST_LONG) |
-                   edge_of(last * bin, bin, low, high, EDGE_LAST_INSIDE, EDGE_LAST_LONG);
+        b->edges = (uint16_t)((from.is_exact && to.bin > first ? EDGE_FIRST_INSIDE : 0) |
+                              (first_end - low > idle_of(bin) ? EDGE_FIRST_LONG : 0) |
+                              (to.is_exact && (last > first || from.is_exact) ? EDGE_LAST_INSIDE : 0) |
+                              (high - last_begin > idle_of(bin) ? EDGE_LAST_LONG : 0));
         b->only_middle_weight = b->more == 2 ? weight_of(fmin(bin * g->inverse, 1)) : 0;
+        from = to;
     }
     m->middle_weight = weight_of(fmin(bin * g->inverse, 1));
 }
@@ -113,9 +118,10 @@ static const bin_map *map_for(scene *s, int64_t bin_ns)
     MAREY_ASSERT(f->n_maps < f->cap_maps);
     bin_map *m = &f->maps[f->n_maps++];
     m->bin_ns = bin_ns;
-    m->first_bin = (int64_t)floor(f->grid.t0_ns / (double)bin_ns);
-    int64_t last = (int64_t)ceil(time_edge(&f->grid, f->grid.n) / (double)bin_ns) - 1;
-    m->n_bins = (uint32_t)(last - m->first_bin + 2);
+    m->first_bin = bin_of_begin(&f->grid, bin_ns);
+    m->begin_ns = since_begin(&f->grid, m->first_bin * bin_ns);
+    bin_edge end = bin_of_edge(&f->grid, f->grid.n, bin_ns, m->first_bin);
+    m->n_bins = (uint32_t)(end.bin - end.is_exact + 2);
     m->ranges = arena_alloc(&s->scratch, (size_t)f->grid.n * sizeof *m->ranges);
     fill_map(&f->grid, m);
     bool few_bins = f->grid.step_ns < 4 * (double)bin_ns; /* else all columns are left to the plain way */
@@ -152,6 +158,18 @@ static void use_tiles(scene *s, group_source *g, const store_group_info *info, u
     memset(g->slots, 0, (size_t)g->n_cols * g->n_row_blocks * sizeof *g->slots);
 }
 
+tile_state find_tile(const scene *s, const tile_key *key, uint32_t *id)
+{
+    if (s->model->duration_ns > LOD_LONGEST_RUN_NS) {
+        int64_t bin = lod_bin_ns(store_group_at(s->file, key->group).bin0_ns[key->r], key->level);
+        fine_ns end = (fine_ns)(key->col + 1) * TILE_BINS[key->r] * bin;
+        if (end > LOD_LONGEST_RUN_NS) {
+            return TILE_SPARSE;
+        }
+    }
+    return store_tile_find(s->file, key, id);
+}
+
 /* The coarsest tiles come first: they stand in for all that is finer. */
 static void ask_for_base(scene *s, const store_group_info *info, uint32_t group, uint8_t r)
 {
@@ -162,7 +180,7 @@ static void ask_for_base(scene *s, const store_group_info *info, uint32_t group,
     for (uint32_t block = 0; block < row_blocks; block++) {
         tile_key key = {.r = r, .level = (uint8_t)(info->n_levels[r] - 1), .group = group, .row_block = block};
         uint32_t id = 0;
-        if (store_tile_find(s->file, &key, &id) == TILE_STORED) {
+        if (find_tile(s, &key, &id) == TILE_STORED) {
             (void)cache_get_tile(s->cache, id, 0);
         }
     }
@@ -187,8 +205,8 @@ group_source *source_of(scene *s, uint32_t group, uint8_t r)
     if (level < 0 && info.n_levels[r] > 0) {
         uint32_t first = 0;
         uint32_t n = 0;
-        store_blocks_in(s->file, group, (int64_t)s->src.grid.t0_ns, (int64_t)time_edge(&s->src.grid, s->src.grid.n),
-                        &first, &n);
+        event_window w = window_of_grid(&s->src.grid);
+        store_blocks_in(s->file, group, w.floor_ns, w.end_ns, &first, &n);
         level = (size_t)n * s->src.n_groups > FORCED_BLOCKS ? 0 : -1; /* more than the cache could hold */
     }
     if (level >= 0 && !s->src.events) {
@@ -232,7 +250,7 @@ static void find_standin(scene *s, const tile_key *key, tile_slot *slot)
         up.level++;
         up.col >>= LOD_FACTOR_BITS;
         uint32_t id = 0;
-        if (store_tile_find(s->file, &up, &id) != TILE_STORED) {
+        if (find_tile(s, &up, &id) != TILE_STORED) {
             continue;
         }
         bool top = up.level + 1U == info.n_levels[key->r];
@@ -248,7 +266,7 @@ static void find_standin(scene *s, const tile_key *key, tile_slot *slot)
 static void fill_slot(scene *s, const tile_key *key, tile_slot *slot)
 {
     uint32_t id = 0;
-    tile_state stored = store_tile_find(s->file, key, &id);
+    tile_state stored = find_tile(s, key, &id);
     slot->state = SLOT_MISSING;
     if (stored == TILE_EMPTY) {
         slot->state = SLOT_EMPTY;
@@ -302,7 +320,7 @@ const cache_tile *standin_tile(scene *s, const group_source *g, uint32_t row_blo
         }
         key.col = (uint64_t)(t_ns / span);
         uint32_t id = 0;
-        tile_state stored = store_tile_find(s->file, &key, &id);
+        tile_state stored = find_tile(s, &key, &id);
         if (stored == TILE_EMPTY) {
             *empty = true;
             return NULL;
@@ -354,15 +372,14 @@ static bool few_events(scene *s)
     mark_groups(s, seen);
     double events = 0;
     size_t blocks = 0;
-    int64_t t0 = (int64_t)floor(s->src.grid.t0_ns);
-    int64_t t1 = (int64_t)ceil(time_edge(&s->src.grid, s->src.grid.n));
+    event_window w = window_of_grid(&s->src.grid);
     for (uint32_t g = 0; g < n; g++) {
         uint32_t first = 0;
         uint32_t count = 0;
         if (!seen[g]) {
             continue;
         }
-        store_blocks_in(s->file, g, t0, t1, &first, &count);
+        store_blocks_in(s->file, g, w.floor_ns, w.end_ns, &first, &count);
         store_group_info info = store_group_at(s->file, g);
         for (uint32_t i = 0; i < count; i++) {
             events += store_block_head(s->file, info.blocks[first + i]).n;
@@ -379,7 +396,7 @@ void sources_begin(scene *s)
 {
     frame_sources *f = &s->src;
     uint32_t w = (uint32_t)fmax(1, (double)s->m.plot.w);
-    f->grid = grid_make(s->v.t0_ns, s->v.t1_ns, w);
+    f->grid = grid_make(s->v.t0, s->v.t1, w);
     f->n_wanted = 0;
     f->n_groups = store_n_groups(s->file);
     f->groups = arena_alloc(&s->scratch, f->n_groups * LOD_R * sizeof *f->groups + 1);

@@ -22,9 +22,9 @@ typedef struct standin_list {
 /* Stretches without any tile are looked at anew so many times in a window. */
 enum { LOOKS_A_WINDOW = 8 };
 
-static double middle_of(const time_grid *g, uint32_t column)
+static int64_t middle_of(const time_grid *g, uint32_t column)
 {
-    return time_edge(g, column) + 0.5 * g->step_ns;
+    return grid_moment(g, column + 0.5).ns;
 }
 
 static int64_t tile_end_ns(const cache_tile *t, int64_t bin_ns, uint8_t r)
@@ -53,7 +53,7 @@ static void push_stretch(scene *s, standin_list *l, standin_stretch item)
 static standin_stretch look_up(scene *s, const group_source *g, uint32_t row_block, uint32_t from, uint32_t end)
 {
     const time_grid *grid = &s->src.grid;
-    int64_t t = (int64_t)middle_of(grid, from);
+    int64_t t = middle_of(grid, from);
     uint8_t level = 0;
     bool empty;
     standin_stretch k = {.from = from, .to = from + 1};
@@ -63,7 +63,7 @@ static standin_stretch look_up(scene *s, const group_source *g, uint32_t row_blo
         k.bin_ns = lod_bin_ns(store_group_at(s->file, g->group).bin0_ns[g->r], level);
         until = tile_end_ns(k.tile, k.bin_ns, g->r);
     }
-    while (k.to < end && middle_of(grid, k.to) < (double)until) {
+    while (k.to < end && middle_of(grid, k.to) < until) {
         k.to++;
     }
     return k;
@@ -87,8 +87,8 @@ void find_standins(scene *s, group_source *g, uint32_t tile_row)
         if (b->columns) {
             continue;
         }
-        int64_t first = column_of(&s->src.grid, (double)b->info.t0_ns);
-        int64_t last = column_of(&s->src.grid, (double)b->info.t1_ns);
+        int64_t first = column_of(&s->src.grid, b->info.t0_ns);
+        int64_t last = column_of(&s->src.grid, b->info.t1_ns);
         int64_t end = last + 1 < (int64_t)s->src.grid.n ? last + 1 : (int64_t)s->src.grid.n;
         for (int64_t at = first < 0 ? 0 : first; at < end;) {
             standin_stretch k = look_up(s, g, row_block, (uint32_t)at, (uint32_t)end);
@@ -103,7 +103,7 @@ static void put_stretch(const time_grid *grid, const standin_stretch *k, uint8_t
 {
     const cache_cell *row = k->tile->cells + (size_t)(tile_row % TILE_ROWS[r]) * TILE_BINS[r];
     for (uint32_t i = k->from; i < k->to; i++) {
-        int64_t t = (int64_t)middle_of(grid, i);
+        int64_t t = middle_of(grid, i);
         if (cells[i].klass != CELL_EMPTY || t < 0) {
             continue;
         }

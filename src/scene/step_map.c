@@ -99,9 +99,10 @@ typedef struct chart {
 
 static float chart_x(const chart *c, size_t step)
 {
-    double middle = 0.5 * ((double)c->h->step_start_ns[step] + (double)c->h->step_end_ns[step]);
     overview_span span = overview_span_of(c->s);
-    return c->r.x + (float)((middle - span.t0_ns) / span.length_ns) * c->r.w;
+    double start = (double)(c->h->step_start_ns[step] - span.t0_ns);
+    double end = (double)(c->h->step_end_ns[step] - span.t0_ns);
+    return c->r.x + (float)(0.5 * (start + end) / (double)span.length_ns) * c->r.w;
 }
 
 static float chart_y(const chart *c, double ns)
@@ -184,9 +185,9 @@ static void draw_density(const chart *c)
             }
         }
         overview_span span = overview_span_of(c->s);
-        double scale = (double)c->r.w / span.length_ns;
-        float x0 = c->r.x + (float)(((double)c->h->step_start_ns[i] - span.t0_ns) * scale);
-        float x1 = c->r.x + (float)(((double)c->h->step_end_ns[end - 1] - span.t0_ns) * scale);
+        double scale = (double)c->r.w / (double)span.length_ns;
+        float x0 = c->r.x + (float)((double)(c->h->step_start_ns[i] - span.t0_ns) * scale);
+        float x1 = c->r.x + (float)((double)(c->h->step_end_ns[end - 1] - span.t0_ns) * scale);
         if (count > 0) {
             draw_quantiles(c, snap((double)x0) + 1, fmaxf(snap((double)x1), snap((double)x0) + 2), v, count);
         }
@@ -259,16 +260,16 @@ static int64_t map_end_ns(const heat_view *h, size_t i)
     return has_next && h->step_start_ns[i + 1] < end ? h->step_start_ns[i + 1] : end;
 }
 
-/* One line of a map: the highest of its ranks, step by step. x of a time: x0 + t * scale. */
-static void fill_line(const scene *s, draw_cell *cells, uint32_t n, const uint32_t *ranks, size_t n_ranks,
-                      double first_ns, double ns_per_column, step_measure m)
+/* One line of a map over the grid: the highest of its ranks, step by step. */
+static void fill_line(const scene *s, draw_cell *cells, const time_grid *g, const uint32_t *ranks, size_t n_ranks,
+                      step_measure m)
 {
     const heat_view *h = s->heat;
     step_span span = s->step_map->spans[m];
     for (size_t i = 0; i < h->diagnosis->data.n_steps; i++) {
-        double a = floor(((double)h->step_start_ns[i] - first_ns) / ns_per_column + 0.5);
-        double b = floor(((double)map_end_ns(h, i) - first_ns) / ns_per_column + 0.5);
-        if (h->step_end_ns[i] <= h->step_start_ns[i] || b < 0 || a >= n) {
+        double a = floor(since_begin(g, h->step_start_ns[i]) / g->step_ns + 0.5);
+        double b = floor(since_begin(g, map_end_ns(h, i)) / g->step_ns + 0.5);
+        if (h->step_end_ns[i] <= h->step_start_ns[i] || b < 0 || a >= g->n) {
             continue;
         }
         double value = -INFINITY;
@@ -277,7 +278,7 @@ static void fill_line(const scene *s, draw_cell *cells, uint32_t n, const uint32
             value = v > value ? v : value;
         }
         uint32_t from = (uint32_t)fmax(a, 0);
-        uint32_t to = (uint32_t)fmin(fmax(b, a + 1), n);
+        uint32_t to = (uint32_t)fmin(fmax(b, a + 1), g->n);
         for (uint32_t k = from; value >= 0 && k < to; k++) {
             uint8_t level = step_level(span, value);
             bool higher = cells[k].klass == CELL_EMPTY || cells[k].klass < level;
@@ -296,14 +297,15 @@ static void draw_overview_map(scene *s, rect r, step_measure m)
     }
     size_t lines = (size_t)(r.h / px(s, MAP_LINE_DP));
     lines = lines < n_ranks ? lines : n_ranks;
+    overview_span span = overview_span_of(s);
+    time_grid g = grid_make(moment_at(span.t0_ns), moment_at(span.t0_ns + span.length_ns), (uint32_t)r.w);
     for (size_t k = 0; k < lines; k++) {
         size_t first = k * n_ranks / lines;
         size_t end = (k + 1) * n_ranks / lines;
         float y0 = floorf(r.y + r.h * (float)k / (float)lines);
         float y1 = floorf(r.y + r.h * (float)(k + 1) / (float)lines);
         draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, (rect){r.x, y0, r.w, y1 - y0}, (size_t)r.w, true);
-        overview_span span = overview_span_of(s);
-        fill_line(s, cells, (uint32_t)r.w, ranks + first, end - first, span.t0_ns, span.length_ns / (double)r.w, m);
+        fill_line(s, cells, &g, ranks + first, end - first, m);
     }
     char text[160];
     char ends[2][48];
@@ -393,7 +395,7 @@ static void draw_map_row(scene *s, const scene_row *row, float y, float h)
     const uint32_t *ranks = g ? s->tree.group_ranks + g->first : &row->id;
     rect at = {s->m.plot.x, y, s->m.plot.w, h};
     draw_cell *cells = draw_add_strip(s->l, LAYER_DATA, at, s->src.grid.n, true);
-    fill_line(s, cells, s->src.grid.n, ranks, g ? g->n : 1, s->src.grid.t0_ns, s->src.grid.step_ns, layout_measure(s));
+    fill_line(s, cells, &s->src.grid, ranks, g ? g->n : 1, layout_measure(s));
 }
 
 /* Rows that share a pixel line share its cells: the highest shows. */
@@ -406,8 +408,7 @@ static void draw_thin_map(scene *s, const scene_row *row, double *line, size_t *
         draw_map_row(s, row, (float)y, 1);
         return;
     }
-    fill_line(s, s->l->cells + *first_cell, s->src.grid.n, &row->id, 1, s->src.grid.t0_ns, s->src.grid.step_ns,
-              layout_measure(s));
+    fill_line(s, s->l->cells + *first_cell, &s->src.grid, &row->id, 1, layout_measure(s));
 }
 
 void step_layout_draw(scene *s)
@@ -435,11 +436,11 @@ void step_layout_draw(scene *s)
     draw_pop_clip(s->l);
 }
 
-static size_t step_under(const scene *s, double t_ns)
+static size_t step_under(const scene *s, int64_t t_ns)
 {
     const heat_view *h = s->heat;
     for (size_t i = 0; h && h->diagnosis && i < h->diagnosis->data.n_steps; i++) {
-        if (t_ns >= (double)h->step_start_ns[i] && t_ns < (double)map_end_ns(h, i)) {
+        if (t_ns >= h->step_start_ns[i] && t_ns < map_end_ns(h, i)) {
             return i;
         }
     }
@@ -479,7 +480,7 @@ bool step_layout_tip(scene *s)
         return false;
     }
     size_t i = row_at(s, s->in.cursor_y - (double)s->m.plot.y + s->scroll);
-    size_t step = step_under(s, s->src.grid.t0_ns + (s->in.cursor_x - (double)s->m.plot.x) * s->src.grid.step_ns);
+    size_t step = step_under(s, moment_under(s, s->in.cursor_x).ns);
     const scene_row *row = i == SIZE_MAX ? NULL : &s->tree.rows[i];
     if (step == SIZE_MAX || !row || (row->kind != ROW_RANK && row->kind != ROW_GROUP)) {
         return true;

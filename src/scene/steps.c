@@ -66,13 +66,15 @@ size_t scene_steps(const scene *s, const scene_step **steps)
     return s->steps->n;
 }
 
-size_t scene_step_at(const scene *s, double t_ns)
+size_t scene_step_at(const scene *s, int64_t t_ns)
 {
     const steps_state *k = s->steps;
     size_t best = SIZE_MAX;
-    double least = INFINITY;
+    int64_t least = INT64_MAX;
     for (size_t i = 0; i < k->n; i++) {
-        double away = fmax(fmax((double)k->items[i].start_ns - t_ns, t_ns - (double)k->items[i].end_ns), 0);
+        int64_t before = k->items[i].start_ns - t_ns;
+        int64_t after = t_ns - k->items[i].end_ns;
+        int64_t away = before > 0 ? before : after > 0 ? after : 0;
         if (away < least) {
             least = away;
             best = i;
@@ -142,8 +144,8 @@ static void enter(scene *s, uint32_t column)
     s->m.plot = c->plot;
     s->m.axis.x = c->plot.x;
     s->m.axis.w = c->plot.w;
-    s->v.t0_ns = c->t0_ns;
-    s->v.t1_ns = c->t1_ns;
+    s->v.t0 = c->t0;
+    s->v.t1 = c->t1;
     s->origin_ns = c->origin_ns;
 }
 
@@ -155,11 +157,11 @@ static void place_columns(scene *s, uint32_t n)
     float w = floorf((s->m.plot.w - gap * (float)(n - 1)) / (float)n);
     for (uint32_t i = 0; i < n; i++) {
         column_state *c = &k->columns[i];
-        double shift = (double)(k->items[first + i].start_ns - k->items[first].start_ns);
+        int64_t shift = k->items[first + i].start_ns - k->items[first].start_ns;
         c->plot = (rect){s->m.plot.x + (w + gap) * (float)i, s->m.plot.y, w, s->m.plot.h};
-        c->t0_ns = s->v.t0_ns + shift;
-        c->t1_ns = s->v.t1_ns + shift;
-        c->origin_ns = (double)k->items[first + i].start_ns;
+        c->t0 = moment_shift(s->v.t0, shift);
+        c->t1 = moment_shift(s->v.t1, shift);
+        c->origin_ns = k->items[first + i].start_ns;
         c->index = k->items[first + i].index;
     }
 }
@@ -183,14 +185,14 @@ bool columns_prepare(scene *s)
     s->frame.n_columns = s->n_columns;
     s->frame.column_w = s->m.plot.w;
     if (s->v.steps_mode == STEPS_OVERLAID && s->v.step < k->n) {
-        s->origin_ns = (double)k->items[s->v.step].start_ns;
+        s->origin_ns = k->items[s->v.step].start_ns;
     }
     if (s->n_columns == 1) {
         return false;
     }
     k->whole_plot = s->m.plot;
-    k->whole_t0_ns = s->v.t0_ns;
-    k->whole_t1_ns = s->v.t1_ns;
+    k->whole_t0 = s->v.t0;
+    k->whole_t1 = s->v.t1;
     place_columns(s, s->n_columns);
     s->frame.column_w = k->columns[0].plot.w + px(s, COLUMN_GAP_DP);
     keep(s, &k->columns[0]);
@@ -240,8 +242,8 @@ void columns_leave(scene *s)
         s->m.plot = k->whole_plot;
         s->m.axis.x = k->whole_plot.x;
         s->m.axis.w = k->whole_plot.w;
-        s->v.t0_ns = k->whole_t0_ns;
-        s->v.t1_ns = k->whole_t1_ns;
+        s->v.t0 = k->whole_t0;
+        s->v.t1 = k->whole_t1;
     }
 }
 

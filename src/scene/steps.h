@@ -13,8 +13,8 @@ typedef struct column_state {
     frame_sources src; /* of the last frame */
     uint32_t *row_cells;
     rect plot;
-    double t0_ns, t1_ns;
-    double origin_ns; /* the step's start: the axis counts from it */
+    moment t0, t1;
+    int64_t origin_ns; /* the step's start: the axis counts from it */
     int64_t index;
 } column_state;
 
@@ -24,7 +24,7 @@ typedef struct steps_state {
     column_state columns[MAX_COLUMNS];
     uint32_t at; /* the column that is entered */
     rect whole_plot;
-    double whole_t0_ns, whole_t1_ns;
+    moment whole_t0, whole_t1;
 } steps_state;
 
 /** Steps of all ranks by number, ascending by start; the caller frees them. */

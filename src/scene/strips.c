@@ -240,7 +240,7 @@ static void flag_selected(scene *s, draw_cell *cells, const row_raster *r)
         if (w->key == 0 || w->key != s->selected_key) {
             continue;
         }
-        int64_t a = column_of(&s->src.grid, (double)w->e.start_ns);
+        int64_t a = column_of(&s->src.grid, w->e.start_ns);
         int64_t b = last_column_of(&s->src.grid, w->e.start_ns, w->e.end_ns);
         for (int64_t k = a < 0 ? 0 : a; k <= b && k < (int64_t)r->n; k++) {
             cells[k].flags |= CELL_SELECTED;

@@ -44,12 +44,13 @@ static const store_sample *samples_of(scene *s, uint32_t counter, size_t *n)
     return s->samples[counter];
 }
 
-static size_t sample_after(const store_sample *v, size_t n, double t_ns)
+/* The first sample at or after t. */
+static size_t sample_from(const store_sample *v, size_t n, int64_t t_ns)
 {
     size_t low = 0;
     while (low < n) {
         size_t middle = low + (n - low) / 2;
-        if ((double)v[middle].ts_ns <= t_ns) {
+        if (v[middle].ts_ns < t_ns) {
             low = middle + 1;
         } else {
             n = middle;
@@ -63,12 +64,11 @@ static void fill_counter(const scene *s, const trace_counter *c, const store_sam
 {
     double low = fmin(0, c->min);
     double range = c->max - low;
-    size_t at = sample_after(v, n, s->src.grid.t0_ns);
+    size_t at = sample_from(v, n, edge_floor_ns(&s->src.grid, 0) + 1); /* after the window begins */
     for (uint32_t i = 0; i < s->src.grid.n; i++) {
-        double end = time_edge(&s->src.grid, (int64_t)i + 1);
         double most = at > 0 ? v[at - 1].value : low;
         bool any = at > 0;
-        size_t stop = sample_after(v + at, n - at, end) + at;
+        size_t stop = sample_from(v + at, n - at, edge_ceil_ns(&s->src.grid, (int64_t)i + 1)) + at;
         for (; at < stop; at++) {
             most = any ? fmax(most, v[at].value) : v[at].value;
             any = true;
@@ -100,8 +100,8 @@ typedef struct label_box {
 
 static bool label_room(const scene *s, const wide_event *w, float from, label_box *out)
 {
-    double x0 = fmax(x_of(s, (double)w->e.start_ns), (double)s->m.plot.x);
-    double x1 = fmin(x_of(s, (double)w->e.end_ns), (double)(s->m.plot.x + s->m.plot.w));
+    double x0 = fmax(x_of(s, w->e.start_ns), (double)s->m.plot.x);
+    double x1 = fmin(x_of(s, w->e.end_ns), (double)(s->m.plot.x + s->m.plot.w));
     out->x0 = (float)x0;
     out->x1 = (float)x1;
     return x1 - x0 >= LABEL_MIN_DP * (double)s->m.s && out->x0 >= from;

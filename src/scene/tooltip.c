@@ -181,7 +181,8 @@ static void describe_event(scene *s, tip *t, const ev *e)
 /* ------------------------------------------------------------------ several events in one column */
 
 typedef struct column_numbers {
-    double t0, t1;
+    event_window w;
+    double length_ns; /* of the column */
     uint64_t count;
     int64_t longest_ns, busy_end, busy_ns;
     int64_t *share_ns, *share_end; /* by category */
@@ -198,8 +199,8 @@ static int64_t add_union(int64_t *end, int64_t a, int64_t b)
 static bool visit_column(void *ctx, const ev *e)
 {
     column_numbers *k = ctx;
-    int64_t a = (int64_t)fmax((double)e->start_ns, ceil(k->t0));
-    int64_t b = (int64_t)fmin((double)e->end_ns, ceil(k->t1));
+    int64_t a = e->start_ns > k->w.ceil_ns ? e->start_ns : k->w.ceil_ns;
+    int64_t b = e->end_ns < k->w.end_ns ? e->end_ns : k->w.end_ns;
     k->count++;
     k->longest_ns = e->end_ns - e->start_ns > k->longest_ns ? e->end_ns - e->start_ns : k->longest_ns;
     k->busy_ns += add_union(&k->busy_end, a, b);
@@ -223,37 +224,38 @@ static void add_shares(tip *t, const column_numbers *k)
         char text[48];
         time_format(k->share_ns[best], text, sizeof text);
         tip_line *line = tip_add(t, k->m->categories[best].name, "%s \xC2\xB7 %.1f %%", text,
-                                 100 * (double)k->share_ns[best] / (k->t1 - k->t0));
+                                 100 * (double)k->share_ns[best] / k->length_ns);
         line->klass = (uint8_t)k->m->categories[best].klass;
         k->share_ns[best] = 0;
     }
 }
 
-static bool describe_exactly(scene *s, tip *t, const scene_row *row, double t0, double t1)
+static bool describe_exactly(scene *s, tip *t, const scene_row *row, uint32_t column)
 {
     uint32_t n = 0;
     uint32_t one = 0;
     const uint32_t *tracks = row_tracks(s, row, &n, &one);
     bool pending;
-    block_span *span = n > 0 ? column_span(s, group_of_events(s, tracks[0]), t0, t1, &pending) : NULL;
+    event_window w = window_of_columns(&s->src.grid, column, (int64_t)column + 1);
+    block_span *span = n > 0 ? column_span(s, group_of_events(s, tracks[0]), w, &pending) : NULL;
     if (!span) {
         return false;
     }
     size_t categories = s->model->n_categories + 1;
-    column_numbers k = {.t0 = t0, .t1 = t1, .m = s->model, .longest_ns = 0, .busy_end = INT64_MIN};
+    column_numbers k = {.w = w, .length_ns = s->src.grid.step_ns, .m = s->model, .busy_end = INT64_MIN};
     k.share_ns = arena_alloc(&s->scratch, categories * sizeof *k.share_ns);
     k.share_end = arena_alloc(&s->scratch, categories * sizeof *k.share_end);
     for (size_t i = 0; i < categories; i++) {
         k.share_ns[i] = 0;
         k.share_end[i] = INT64_MIN;
     }
-    visit_events(s, span, tracks, n, t0, t1, visit_column, &k);
+    visit_events(s, span, tracks, n, w, visit_column, &k);
     char count[48];
     char text[48];
     count_format(k.count, count, sizeof count);
     (void)snprintf(t->title, sizeof t->title, "%s event%s", count, k.count == 1 ? "" : "s");
     time_format(k.busy_ns, text, sizeof text);
-    (void)tip_add(t, "busy (union)", "%s \xC2\xB7 %.1f %%", text, 100 * (double)k.busy_ns / (t1 - t0));
+    (void)tip_add(t, "busy (union)", "%s \xC2\xB7 %.1f %%", text, 100 * (double)k.busy_ns / k.length_ns);
     add_time(t, "longest", k.longest_ns);
     add_shares(t, &k);
     return true;
@@ -339,16 +341,16 @@ static void describe_roughly(scene *s, tip *t, const scene_row *row, uint32_t co
 
 static void describe_column(scene *s, tip *t, const scene_row *row, uint32_t column)
 {
-    double t0 = time_edge(&s->src.grid, column);
-    double t1 = time_edge(&s->src.grid, (int64_t)column + 1);
+    double length = s->src.grid.step_ns;
+    moment begin = grid_moment(&s->src.grid, column);
     t->klass = CELL_EMPTY;
-    if (!describe_exactly(s, t, row, t0, t1)) {
-        describe_roughly(s, t, row, column, t1 - t0);
+    if (!describe_exactly(s, t, row, column)) {
+        describe_roughly(s, t, row, column, length);
     }
     char a[64];
     char width[64];
-    time_label(t0, t1 - t0, a, sizeof a);
-    time_label(t1 - t0, fmax((t1 - t0) / 100, 0.001), width, sizeof width);
+    moment_label(begin, (double)begin.ns, length, a, sizeof a);
+    time_label(length, fmax(length / 100, 0.001), width, sizeof width);
     char where[96] = "";
     if (row->kind == ROW_RANK && row->id < s->model->n_ranks) {
         (void)snprintf(where, sizeof where, "%.80s \xC2\xB7 ", s->model->ranks[row->id].label);

@@ -1,6 +1,6 @@
 /*
  * What is being looked at: one plain struct that can be written to JSON and read back, and the camera's algebra.
- * Times are double ns since the run's start: exact to 1/32 ns over 48 hours. Sizes are design px (times `scale` =
+ * Times are moments (scene/moment.h): exact at any zoom, in runs of up to 2^62 ns. Sizes are design px (times `scale` =
  * device px).
  */
 #ifndef MAREY_SCENE_VIEW_H
@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "draw/colour.h"
+#include "scene/moment.h"
 
 typedef enum view_layout {
     LAYOUT_TIMELINE,
@@ -54,7 +55,7 @@ typedef struct view_comm {
     bool descending;
     bool only_group; /* graph and matrix show that communicator only */
     bool has_left;   /* for another layout, by way of something chosen: to be back where it was afterwards */
-    double left_t0_ns, left_t1_ns;
+    moment left_t0, left_t1;
 } view_comm;
 
 /* What is looked at in the graph layout; what is open and chosen there belongs to the scene (scene/graph_scene.h). */
@@ -92,9 +93,9 @@ typedef enum view_steps { STEPS_RUN, STEPS_ONE, STEPS_COLUMNS, STEPS_OVERLAID } 
 typedef enum view_lines { LINES_ALL, LINES_MEMORY, LINES_FLOPS, LINES_OFF, LINES_MODES } view_lines;
 
 typedef struct view {
-    double t0_ns, t1_ns; /* time across the plot, t1 > t0 */
-    double scroll_px;    /* rows' vertical scroll, >= 0 */
-    double row_px;       /* height of a rank's row; 0: fit all rows into the plot */
+    moment t0, t1;    /* time across the plot, t1 > t0 */
+    double scroll_px; /* rows' vertical scroll, >= 0 */
+    double row_px;    /* height of a rank's row; 0: fit all rows into the plot */
     view_layout layout;
     view_grouping grouping;
     view_order order;
@@ -115,17 +116,26 @@ typedef struct view {
     /* ORDER_HEAT: ranks of each group by a column's value over the steps in this window */
     heat_column sort_column;
     bool sort_ascending;
-    double sort_t0_ns, sort_t1_ns;
+    moment sort_t0, sort_t1;
 } view;
 
 void view_init(view *v, int64_t duration_ns);
+static inline double view_span_ns(const view *v)
+{
+    return moment_minus(v->t1, v->t0);
+}
+/** In the middle of the plot. */
+static inline moment view_middle(const view *v)
+{
+    return moment_plus(v->t0, 0.5 * view_span_ns(v));
+}
 /** Zoom by `factor` (> 1: in) so that the time under `at` (0..1 across the plot) keeps its place. Clamped to 1 ns a
  * pixel... see view_clamp. */
 void view_zoom(view *v, double factor, double at);
 void view_pan(view *v, double fraction); /* of the shown range */
-void view_show_range(view *v, double t0_ns, double t1_ns);
-/** Keep at least 20 ns (in runs of more than two days: 2^-43 of the run) across and at most 1.1 runs, inside [-5 %, 105
- * %] of the run. */
+/** Nothing changes unless t1 > t0. */
+void view_show_range(view *v, moment t0, moment t1);
+/** Keep at least 20 ns across and at most 1.1 runs, inside [-5 %, 105 %] of the run. */
 void view_clamp(view *v, int64_t duration_ns);
 /** Sort by a heat column over the shown window: falling, again rising, a third time back to the order of ranks. */
 void view_sort_by(view *v, heat_column c);
@@ -133,10 +143,10 @@ void view_to_json(const view *v, json_out *j);
 
 /* An animated passage between two views: exponential, 150 ms, interpolating centre and the logarithm of the width. */
 typedef struct view_motion {
-    double from_t0, from_t1, to_t0, to_t1;
+    moment from_t0, from_t1, to_t0, to_t1;
     int64_t begin_ns, length_ns; /* length 0: at rest */
 } view_motion;
-void view_motion_start(view_motion *m, const view *from, double to_t0, double to_t1, int64_t now_ns, int64_t length_ns);
+void view_motion_start(view_motion *m, const view *from, moment to_t0, moment to_t1, int64_t now_ns, int64_t length_ns);
 /** @return true while moving; writes the view of `now_ns` */
 bool view_motion_step(view_motion *m, view *v, int64_t now_ns);
 

@@ -6,6 +6,7 @@
 - Input that can't be used: exit 1, nothing on standard output, the file's name and one sentence on standard error, nothing written.
 - `--json`: standard output is one JSON object with schema 1 and nothing else, with the keys of the contract.
 - `grid`: bins cut the range without a gap, sums fit, the human table has a line per bin.
+- A run pushed to the end of 2^62 ns gives, in rows and ticks, the picture that it gives at the beginning.
 - Raw input is converted into the cache folder once, found there the second time, and anew when the input changed.
 
 usage: cli.py MAREY VIEWER(0|1)
@@ -15,6 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 
 MAREY = os.path.abspath(sys.argv[1])
 VIEWER = sys.argv[2] not in ('0', 'OFF')
@@ -166,6 +168,60 @@ def check_render(run_h5, folder):
     json_answer('bench', run_h5, '--json', '--frames', 3, '--size', '640x400', '--script', 'views')
 
 
+def png_rows(path):
+    """The lines of an RGB or RGBA picture as bytes, without filters."""
+    with open(path, 'rb') as f:
+        data = f.read()
+    at, packed = 8, b''
+    while at < len(data):
+        length = int.from_bytes(data[at:at + 4], 'big')
+        if data[at + 4:at + 8] == b'IDAT':
+            packed += data[at + 8:at + 8 + length]
+        at += 12 + length
+    width, height = png_size(path)
+    depth = 4 if data[25] == 6 else 3
+    raw, stride, rows = zlib.decompress(packed), width * depth, []
+    before = bytearray(stride)
+    for y in range(height):
+        kind = raw[y * (stride + 1)]
+        line = bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        for i in range(stride):
+            a = line[i - depth] if i >= depth else 0
+            b, c = before[i], before[i - depth] if i >= depth else 0
+            if kind == 4:
+                p = a + b - c
+                best = min((abs(p - v), k, v) for k, v in enumerate((a, b, c)))
+                line[i] = (line[i] + best[2]) & 255
+            elif kind:
+                line[i] = (line[i] + (a, b, (a + b) // 2)[kind - 1]) & 255
+        rows.append(bytes(line))
+        before = line
+    return rows, depth
+
+
+def check_late(folder):
+    """A run that lies 146 years after its first event looks, nanosecond by nanosecond, as one that lies 5 ms after it."""
+    rows = {}
+    for name, base_us in (('early', 5000), ('late', 4611686018427000)):
+        events = ['{"ph":"X","cat":"kernel","name":"first","pid":0,"tid":7,"ts":0,"dur":1,"args":{"stream":7}}']
+        for i in range(40):
+            events.append('{"ph":"X","cat":"kernel","name":"gemm_%d","pid":0,"tid":7,"ts":%d.%03d,"dur":0.0%02d,'
+                          '"args":{"stream":7}}' % (i % 3, base_us + i // 10, i % 10 * 100 + i % 7, 30 + i))
+        path = os.path.join(folder, name + '.json')
+        with open(path, 'w') as f:
+            f.write('{"traceEvents":[%s]}' % ','.join(events))
+        answer('convert', path, '-o', path + '.h5')
+        for a, b in ((0, 3000), (0, 400), (103, 123), (1511, 1531)):
+            picture = os.path.join(folder, name + '.png')
+            answer('render', path + '.h5', '-o', picture, '--size', '1000x400', '--time',
+                   '%dns..%dns' % (base_us * 1000 + a, base_us * 1000 + b))
+            lines, depth = png_rows(picture)
+            rows[name, a, b] = [line[depth * 252:] for line in lines[124:372]]
+            check(len(set(rows[name, a, b])) > 2, 'something is drawn')
+    for (name, a, b), lines in rows.items():
+        check(name == 'early' or lines == rows['early', a, b], 'ns %d to %d look the same, early and late' % (a, b))
+
+
 def check_cache(folder):
     raw = os.path.join(folder, 'raw.json')
     cache = {'XDG_CACHE_HOME': os.path.join(folder, 'cache')}
@@ -230,6 +286,7 @@ def main():
         check_grid(run_h5, info)
         if VIEWER:
             check_render(run_h5, folder)
+            check_late(folder)
     print('%d checks failed' % len(failures))
     return 1 if failures else 0
 

@@ -59,8 +59,8 @@ static void linked(void **state)
     s->input.width_px = 1600;
     s->input.height_px = 900;
     (void)snprintf(s->view.rows_pattern, sizeof s->view.rows_pattern, "stage 1");
-    s->view.t0_ns = 150e6;
-    s->view.t1_ns = 230e6;
+    s->view.t0 = moment_about(150e6);
+    s->view.t1 = moment_about(230e6);
     show(gold, s, "window-linked-dark", THEME_DARK);
     show(gold, s, "window-linked-light", THEME_LIGHT);
     s->view.layout = LAYOUT_GRAPH;

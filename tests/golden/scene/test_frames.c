@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "golden/golden.h"
+#include "help/ns.h"
 #include "help/pipeline_run.h"
 #include "help/stage.h"
 
@@ -46,7 +47,7 @@ static void set_up(stage *g, const shot *s)
     g->view.layout = s->layout;
     g->view.show_help = s->help;
     if (s->t1_us > 0) {
-        view_show_range(&g->view, s->t0_us * 1000, s->t1_us * 1000);
+        look_at_ns(&g->view, s->t0_us * 1000, s->t1_us * 1000);
     }
     scene_open_all(g->scene, s->open);
     g->in = (scene_input){.width_px = s->width,

@@ -42,33 +42,58 @@ static double union_in(const int64_t (*spans)[2], size_t n, double t0, double t1
     return sum;
 }
 
-/* The intervals of some tracks' events, sorted; those of one class, or of all (CLASS_COUNT). */
-static size_t spans_of(const small_event *const *events, size_t n_events, uint8_t klass, int64_t (*spans)[2])
+/* The intervals of some tracks' events since `base_ns`, sorted; those of one class, or of all (CLASS_COUNT). */
+static size_t spans_of(const small_event *const *events, size_t n_events, uint8_t klass, int64_t base_ns,
+                       int64_t (*spans)[2])
 {
     size_t n = 0;
     for (size_t k = 0; k < n_events; k++) {
         if (klass == CLASS_COUNT || events[k]->klass == klass) {
-            spans[n][0] = events[k]->start_ns;
-            spans[n++][1] = events[k]->start_ns + events[k]->dur_ns;
+            spans[n][0] = events[k]->start_ns - base_ns;
+            spans[n++][1] = events[k]->start_ns + events[k]->dur_ns - base_ns;
         }
     }
     qsort(spans, n, sizeof *spans, compare_ints);
     return n;
 }
 
-/* Only columns around the event: the others cannot meet it. */
+/* n times what lies between the beginning of the grid and t, in 2^-32 ns: no rounding anywhere. */
+static fine_ns place_times_n(const time_grid *g, int64_t t_ns)
+{
+    return (((fine_ns)t_ns << 32) - (((fine_ns)g->t0.ns << 32) + (fine_ns)g->t0.part)) * (fine_ns)g->n;
+}
+
+/* The first column whose end lies after t (or at it, where the event ends there). */
+static uint32_t first_ending(const time_grid *g, fine_ns place, bool at_too)
+{
+    uint32_t low = 0;
+    uint32_t high = g->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        fine_ns end = (fine_ns)(middle + 1) * g->span;
+        if (at_too ? end >= place : end > place) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Column i covers [i * span / n, (i + 1) * span / n) of the grid. */
 static void note_event(const small_event *e, const time_grid *g, brute_column *out)
 {
-    double first = fmax(0, floor(((double)e->start_ns - g->t0_ns) / g->step_ns) - 2);
-    double last = fmin(g->n, ((double)(e->start_ns + e->dur_ns) - g->t0_ns) / g->step_ns + 3);
-    for (double x = first; x < last; x++) {
-        uint32_t i = (uint32_t)x;
-        if (meets(e, time_edge(g, i), time_edge(g, (int64_t)i + 1))) {
-            uint8_t severity = e->flags & EVENT_SEVERITY;
-            out[i].count++;
-            out[i].touches[e->klass] = true;
-            out[i].severity = severity > out[i].severity ? severity : out[i].severity;
-        }
+    fine_ns start = place_times_n(g, e->start_ns);
+    fine_ns end = place_times_n(g, e->start_ns + e->dur_ns);
+    if (start >= (fine_ns)g->n * g->span || (e->dur_ns > 0 ? end <= 0 : start < 0)) {
+        return;
+    }
+    uint32_t last = e->dur_ns > 0 ? first_ending(g, end, true) : first_ending(g, start, false);
+    for (uint32_t i = first_ending(g, start, false); i <= last && i < g->n; i++) {
+        uint8_t severity = e->flags & EVENT_SEVERITY;
+        out[i].count++;
+        out[i].touches[e->klass] = true;
+        out[i].severity = severity > out[i].severity ? severity : out[i].severity;
     }
 }
 
@@ -85,15 +110,17 @@ void brute_columns(const small_run *r, const uint32_t *tracks, uint32_t n_tracks
         }
     }
     for (uint8_t klass = 0; klass <= CLASS_COUNT; klass++) {
-        size_t n = spans_of(events, n_events, klass, spans);
+        size_t n = spans_of(events, n_events, klass, g->t0.ns, spans);
         size_t past = 0; /* spans that end before this column and so before all later ones */
         for (uint32_t i = 0; n > 0 && i < g->n; i++) {
-            double t0 = time_edge(g, i);
+            double part = (double)g->t0.part * 0x1p-32;
+            double t0 = part + g->step_ns * i;
+            double t1 = part + g->step_ns * (i + 1.0);
             double *to = klass == CLASS_COUNT ? &out[i].busy : &out[i].share[klass];
             while (past < n && (double)spans[past][1] <= t0) {
                 past++;
             }
-            *to = union_in((const int64_t(*)[2])spans + past, n - past, t0, time_edge(g, (int64_t)i + 1)) / g->step_ns;
+            *to = union_in((const int64_t(*)[2])spans + past, n - past, t0, t1) / g->step_ns;
         }
     }
     free((void *)events);

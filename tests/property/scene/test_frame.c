@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "help/ns.h"
 #include "help/stage.h"
 #include "help_brute.h"
 
@@ -137,7 +138,7 @@ static void the_list_is_bounded_and_repeats(void **state)
         for (int layout = 0; layout < 2; layout++) {
             view_init(&g.view, r.m.duration_ns);
             g.view.layout = (view_layout)layout;
-            while (g.view.t1_ns - g.view.t0_ns > 500) {
+            while (view_span_ns(&g.view) > 500) {
                 assert_true(stage_settle(&g) > 0);
                 assert_true(draw_list_primitives(&g.list) < 30000);
                 assert_true(g.list.n_cells < 1920U * 1200U);
@@ -203,13 +204,13 @@ static void picking_finds_what_was_drawn(void **state)
         uint32_t n = 0;
         uint32_t one = 0;
         const uint32_t *tracks = row_tracks(g.scene, &g.scene->tree.rows[at.row], &n, &one);
-        const small_event *truth = brute_at(&r, tracks, n, at.time_ns);
+        const small_event *truth = brute_at(&r, tracks, n, ns_of(at.time));
         if (truth) {
             assert_int_equal(truth->start_ns, e.start_ns);
         } else { /* in the same column at least */
             double step = g.scene->src.grid.step_ns;
-            assert_true((double)e.start_ns <= at.time_ns + step &&
-                        (double)(e.start_ns + e.dur_ns) >= at.time_ns - step);
+            assert_true((double)e.start_ns <= ns_of(at.time) + step &&
+                        (double)(e.start_ns + e.dur_ns) >= ns_of(at.time) - step);
         }
     }
     print_message("picked %zu events, %zu cells\n", events, cells);

@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "help/ns.h"
 #include "help/stage.h"
 #include "help_brute.h"
 
@@ -66,8 +67,8 @@ static void random_window(prng *p, view *v, int64_t run)
     double width = (double)run * pow(10, -5 * prng_unit(p));
     width = fmax(width, 200);
     double at = ((double)run * 1.1 - width) * prng_unit(p) - 0.05 * (double)run;
-    v->t0_ns = at;
-    v->t1_ns = at + width;
+    v->t0 = moment_about(at);
+    v->t1 = moment_about(at + width);
 }
 
 static void events_are_drawn_exactly(void **state)
@@ -129,7 +130,9 @@ static void check_tile_row(const small_run *r, const stage *g, const scene_row *
         d->columns += truth[i].count > 0;
         if (inked && truth[i].count == 0) {
             d->wrong_ink++;
-            assert_true(brute_any(r, tracks, n, time_edge(grid, i) - bin, time_edge(grid, (int64_t)i + 1) + bin));
+            double begin = ns_of(grid->t0);
+            assert_true(brute_any(r, tracks, n, begin + time_edge(grid, i) - bin,
+                                  begin + time_edge(grid, (int64_t)i + 1) + bin));
         }
         if (inked && truth[i].count > 0) {
             double off = fabs(c->occupancy / 255.0 - truth[i].busy);
@@ -181,9 +184,9 @@ static void settle_tiles(const small_run *r, stage *g, deviation *done, deviatio
     draw_cell *at_rest = copy_cells(g);
     size_t n = g->list.n_cells;
     g->in.now_ns = 0;
-    g->view.t0_ns += 1; /* elsewhere and back: all is made anew */
+    g->view.t0 = moment_shift(g->view.t0, 1); /* elsewhere and back: all is made anew */
     assert_true(stage_settle(g) > 0);
-    g->view.t0_ns -= 1;
+    g->view.t0 = moment_shift(g->view.t0, -1);
     assert_true(stage_settle(g) > 0);
     check_tile_rows(r, g, done);
     assert_int_equal(g->list.n_cells, n);
@@ -208,8 +211,8 @@ static void tiles_cover_every_event(void **state)
         for (int w = 0; w < 4; w++) {
             g.in.width_px = 300 + (int)prng_below(&p, 500);
             double width = (double)r.m.duration_ns * (0.3 + 0.7 * prng_unit(&p));
-            g.view.t0_ns = ((double)r.m.duration_ns - width) * prng_unit(&p);
-            g.view.t1_ns = g.view.t0_ns + width;
+            g.view.t0 = moment_about(((double)r.m.duration_ns - width) * prng_unit(&p));
+            g.view.t1 = moment_about(ns_of(g.view.t0) + width);
             settle_tiles(&r, &g, &d, &moving);
         }
         stage_close(&g);
@@ -318,8 +321,8 @@ static void closed_group_rows_settle(void **state)
     for (int w = 0; w < 24; w++) {
         if (w % 2 == 0) { /* every other time the view stays */
             double width = (double)r.m.duration_ns * (0.3 + 0.7 * prng_unit(&p));
-            g.view.t0_ns = ((double)r.m.duration_ns - width) * prng_unit(&p);
-            g.view.t1_ns = g.view.t0_ns + width;
+            g.view.t0 = moment_about(((double)r.m.duration_ns - width) * prng_unit(&p));
+            g.view.t1 = moment_about(ns_of(g.view.t0) + width);
         }
         g.view.grouping = (w + w / 2) % 2 ? GROUP_BY_HOST : GROUP_BY_STAGE;
         scene_open_all(g.scene, 0);
@@ -355,7 +358,7 @@ static void rows_of_eight_hide_no_idle_rank(void **state)
     g.scene->event_budget = 0;
     g.scene->many_ranks = 0;
     scene_open_all(g.scene, 0);
-    g.view.t1_ns = 0.8 * (double)r.m.duration_ns;
+    g.view.t1 = moment_about(0.8 * (double)r.m.duration_ns);
     assert_true(stage_settle(&g) > 0);
     double bin = 0;
     for (size_t row = 0; row < 2; row++) {
@@ -407,8 +410,8 @@ static void a_range_inks_the_same_at_any_width(void **state)
     assert_int_equal(stage_open(&g, &r, 900, 600), MAREY_OK);
     for (int k = 0; k < 60; k++) {
         g.in.width_px = 260 + (int)prng_below(&p, 3000);
-        g.view.t0_ns = prng_unit(&p) * 100 - 50;
-        g.view.t1_ns = (double)r.m.duration_ns * 0.8 + prng_unit(&p) * 100;
+        g.view.t0 = moment_about(prng_unit(&p) * 100 - 50);
+        g.view.t1 = moment_about((double)r.m.duration_ns * 0.8 + prng_unit(&p) * 100);
         assert_true(stage_settle(&g) > 0);
         const scene_row *row = &g.scene->tree.rows[0];
         const row_raster *cells = stage_raster(&g, row);
@@ -418,7 +421,7 @@ static void a_range_inks_the_same_at_any_width(void **state)
         for (size_t i = 0; i < r.n; i++) {
             const small_event *e = &r.events[i];
             bool of_row = n > 0 && (e->track == tracks[0] || (n > 1 && e->track == tracks[1]));
-            int64_t a = column_of(&g.scene->src.grid, (double)e->start_ns);
+            int64_t a = column_of(&g.scene->src.grid, e->start_ns);
             if (of_row && a >= 0 && a < (int64_t)cells->n) {
                 assert_int_not_equal(cells->cells[a].klass, CELL_EMPTY);
             }
@@ -444,8 +447,8 @@ static void a_nanosecond_keeps_its_place(void **state)
     r.m.duration_ns = end;
     assert_int_equal(stage_open(&g, &r, 1400, 600), MAREY_OK);
     for (int shift = 0; shift < 20; shift++) {
-        g.view.t0_ns = (double)(end - 1000) + shift;
-        g.view.t1_ns = g.view.t0_ns + 40;
+        g.view.t0 = moment_about((double)(end - 1000) + shift);
+        g.view.t1 = moment_about(ns_of(g.view.t0) + 40);
         assert_true(stage_settle(&g) > 0);
         const row_raster *cells = stage_raster(&g, &g.scene->tree.rows[0]);
         for (uint32_t i = 0; i < cells->n; i++) {

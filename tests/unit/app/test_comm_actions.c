@@ -10,6 +10,7 @@
 
 #include "app/comm_actions.h"
 #include "app/pointer.h"
+#include "help/ns.h"
 #include "synth/synth.h"
 
 typedef struct fixture {
@@ -77,7 +78,7 @@ static void assert_shows_selected(const session *s)
     assert_int_equal(s->view.layout, LAYOUT_MAREY);
     assert_int_equal(store_read_event(s->file, s->view.selected_row, &e, NULL), MAREY_OK);
     assert_int_equal(e.klass, CLASS_COLLECTIVE);
-    assert_true((double)e.start_ns >= s->view.t0_ns && (double)(e.start_ns + e.dur_ns) <= s->view.t1_ns);
+    assert_true((double)e.start_ns >= ns_of(s->view.t0) && (double)(e.start_ns + e.dur_ns) <= ns_of(s->view.t1));
 }
 
 static void keys_lead_there_and_back(void **state)
@@ -88,20 +89,20 @@ static void keys_lead_there_and_back(void **state)
     press(s, "C");
     assert_int_equal(s->view.layout, LAYOUT_COMMUNICATION);
     assert_non_null(comm_action_by_key(s, "Enter"));
-    double t0 = s->view.t0_ns;
-    double t1 = s->view.t1_ns;
+    double t0 = ns_of(s->view.t0);
+    double t1 = ns_of(s->view.t1);
     press(s, "Enter"); /* nothing is chosen yet */
     assert_int_equal(s->view.layout, LAYOUT_COMMUNICATION);
     press(s, "Down");
     press(s, "Down");
     press(s, "Enter");
     assert_shows_selected(s);
-    assert_true(s->view.t1_ns - s->view.t0_ns < t1 - t0);
+    assert_true(view_span_ns(&s->view) < t1 - t0);
     press(s, "C");
     assert_int_equal(s->view.layout, LAYOUT_COMMUNICATION);
-    assert_true(s->view.t0_ns == t0 && s->view.t1_ns == t1);
+    assert_true(ns_of(s->view.t0) == t0 && ns_of(s->view.t1) == t1);
     press(s, "W"); /* keys for time work as elsewhere */
-    assert_true(s->view.t1_ns - s->view.t0_ns < t1 - t0);
+    assert_true(view_span_ns(&s->view) < t1 - t0);
     press(s, "Z");
     press(s, "?");
     assert_null(comm_action_by_key(s, "Enter")); /* the help lies above */
@@ -129,13 +130,13 @@ static void clicks_lead_there(void **state)
     press(s, "C");
     pointer p = {0};
     point_at_operation(&p, s);
-    double t0 = s->view.t0_ns;
+    double t0 = ns_of(s->view.t0);
     pointer_press(&p, s, false);
     pointer_release(&p, s, 0);
     settle(s);
     assert_shows_selected(s);
     press(s, "C");
-    assert_true(s->view.t0_ns == t0);
+    assert_true(ns_of(s->view.t0) == t0);
     press(s, "M");
 }
 
@@ -147,8 +148,8 @@ static void the_wheel_scrolls_lists(void **state)
     s->input.height_px = 400; /* too low for all rows */
     s->is_dirty = true;
     settle(s);
-    double t0 = s->view.t0_ns;
-    double t1 = s->view.t1_ns;
+    double t0 = ns_of(s->view.t0);
+    double t1 = ns_of(s->view.t1);
     pointer p = {0};
     point_at_operation(&p, s);
     pointer_wheel(s, 0, -1, false, false, 0);
@@ -163,10 +164,10 @@ static void the_wheel_scrolls_lists(void **state)
         pointer_wheel(s, 0, 1, false, false, 0);
     }
     assert_true(s->view.comm.list_scroll_px == 0);
-    assert_true(s->view.t0_ns == t0 && s->view.t1_ns == t1);
+    assert_true(ns_of(s->view.t0) == t0 && ns_of(s->view.t1) == t1);
     pointer_move(&p, s, 300, 250); /* no list */
     pointer_wheel(s, 0, 1, false, false, 0);
-    assert_true(s->view.t0_ns == t0 && s->view.t1_ns == t1);
+    assert_true(ns_of(s->view.t0) == t0 && ns_of(s->view.t1) == t1);
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include "app/graph_find.h"
 #include "app/look.h"
 #include "help/graph_small.h"
+#include "help/ns.h"
 
 typedef struct fixture {
     small_run r;
@@ -199,7 +200,8 @@ static void linked_both_ways(void **state)
     assert_string_equal(store_model(s->file)->names[info.name].text, "head/logits");
     press(s, "M");
     assert_int_equal(s->view.layout, LAYOUT_MAREY);
-    assert_true((double)info.start_ns >= s->view.t0_ns && (double)(info.start_ns + info.dur_ns) <= s->view.t1_ns);
+    assert_true((double)info.start_ns >= ns_of(s->view.t0) &&
+                (double)(info.start_ns + info.dur_ns) <= ns_of(s->view.t1));
     /* another event there, then back */
     uint64_t row = UINT64_MAX;
     for (uint64_t i = 0; i < f->r.n && row == UINT64_MAX; i++) {

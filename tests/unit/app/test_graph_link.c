@@ -15,6 +15,7 @@
 #include "app/panels.h"
 #include "app/select.h"
 #include "draw/colour.h"
+#include "help/ns.h"
 #include "scene/graph_scene.h"
 #include "synth/synth.h"
 
@@ -164,9 +165,9 @@ static void event_to_graph(void **state)
     assert_int_equal(s->view.selected_row, row); /* what was selected stays */
     select_fit_event(s, row, 0);
     assert_int_equal(session_build_complete(s, NULL), MAREY_OK);
-    s->view.t0_ns = 0; /* other micro-batches come into view */
-    s->view.t1_ns = (double)store_model(s->file)->duration_ns / 4;
-    s->view.t0_ns = s->view.t1_ns / 2;
+    s->view.t0 = moment_about(0); /* other micro-batches come into view */
+    s->view.t1 = moment_about((double)store_model(s->file)->duration_ns / 4);
+    s->view.t0 = moment_about(ns_of(s->view.t1) / 2);
     assert_int_equal(session_build_complete(s, NULL), MAREY_OK);
     s->view.layout = LAYOUT_GRAPH;
     assert_int_equal(session_build_complete(s, NULL), MAREY_OK);

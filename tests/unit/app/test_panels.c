@@ -19,6 +19,7 @@
 #include "app/panels.h"
 #include "app/pointer.h"
 #include "app/select.h"
+#include "help/ns.h"
 #include "synth/synth.h"
 
 typedef struct fixture {
@@ -135,14 +136,14 @@ static void test_what_is_shown(void **state)
 static void test_tab_and_enter_fly(void **state)
 {
     fixture *f = *state;
-    session_go(f->s, 0, 1e6, 0);
+    session_go(f->s, moment_at(0), moment_at(1000000), 0);
     f->s->view.row_px = 200;
     build(f);
     assert_true(panel_key(f, "Tab"));
     assert_true(tells(f, "card \"Rank 5 computes slower\"") && tells(f, " focused"));
     assert_true(panel_key(f, "Enter"));
     assert_true(tells(f, "card chosen \"Rank 5 computes slower\""));
-    assert_true(f->s->view.t1_ns - f->s->view.t0_ns > 10e6);
+    assert_true(view_span_ns(&f->s->view) > 10e6);
     double y = 0;
     double h = 0;
     assert_true(scene_rank_place(f->s->scene, 5, &y, &h));
@@ -229,12 +230,12 @@ static void test_covers(void **state)
     fixture *f = *state;
     pointer_move(&f->p, f->s, 1500, 300);
     build(f);
-    double t0 = f->s->view.t0_ns;
+    double t0 = ns_of(f->s->view.t0);
     pointer_wheel(f->s, 0, 1, false, false, 0);
     pointer_press(&f->p, f->s, false);
     pointer_release(&f->p, f->s, 0);
     build(f);
-    assert_true(f->s->view.t0_ns == t0 && f->s->view.selected_row == UINT64_MAX);
+    assert_true(ns_of(f->s->view.t0) == t0 && f->s->view.selected_row == UINT64_MAX);
     assert_true(panels_cover(f->s->panels, 1500, 300));
     assert_false(panels_cover(f->s->panels, 700, 300));
 }
@@ -268,7 +269,7 @@ static void test_sums_wait_for_a_still_view(void **state)
     fixture *f = *state;
     f->s->wake = nothing;          /* as in a window */
     for (int i = 1; i <= 5; i++) { /* a drag */
-        session_go(f->s, 1e6 * i, 1e6 * i + 5e6, 0);
+        session_go(f->s, moment_about(1e6 * i), moment_about(1e6 * i + 5e6), 0);
         assert_int_equal(session_build(f->s, NULL), MAREY_OK);
         assert_true(panels_deadline_ns(f->s->panels) > 0);
         assert_false(panels_are_complete(f->s->panels));

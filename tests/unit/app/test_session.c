@@ -18,6 +18,7 @@
 #include "app/actions.h"
 #include "app/pointer.h"
 #include "app/select.h"
+#include "help/ns.h"
 #include "store/query.h"
 #include "synth/synth.h"
 
@@ -86,7 +87,7 @@ static void press_key(fixture *f, const char *key, int64_t now_ns)
 
 static double time_under_cursor(const session *s)
 {
-    return s->view.t0_ns + session_cursor_at(s) * (s->view.t1_ns - s->view.t0_ns);
+    return ns_of(s->view.t0) + session_cursor_at(s) * (view_span_ns(&s->view));
 }
 
 static double plot_x(const fixture *f, double at)
@@ -128,10 +129,10 @@ static void wheel_keeps_the_point(void **state)
     build(f);
     move(f, plot_x(f, 0.3), plot_y(f, 0.5));
     double before = time_under_cursor(f->s);
-    double span = f->s->view.t1_ns - f->s->view.t0_ns;
+    double span = view_span_ns(&f->s->view);
     pointer_wheel(f->s, 0, 2, false, false, 0);
     assert_true(fabs(time_under_cursor(f->s) - before) < 1e-6 * span);
-    assert_true(fabs((f->s->view.t1_ns - f->s->view.t0_ns) * 1.5625 - span) < 1e-6 * span);
+    assert_true(fabs((view_span_ns(&f->s->view)) * 1.5625 - span) < 1e-6 * span);
     pointer_wheel(f->s, 0, 1, true, false, 0);
     assert_true(time_under_cursor(f->s) < before);
     press_key(f, "Z", 0);
@@ -143,18 +144,18 @@ static void motion_adds_up(void **state)
     build(f);
     move(f, plot_x(f, 0.3), plot_y(f, 0.5));
     double before = time_under_cursor(f->s);
-    double span = f->s->view.t1_ns - f->s->view.t0_ns;
+    double span = view_span_ns(&f->s->view);
     int64_t now = 1000000000;
     pointer_wheel(f->s, 0, 1, false, false, now);
-    assert_true(f->s->view.t1_ns - f->s->view.t0_ns == span); /* not yet */
+    assert_true(view_span_ns(&f->s->view) == span); /* not yet */
     assert_true(session_step(f->s, now + 50000000));
-    double between = f->s->view.t1_ns - f->s->view.t0_ns;
+    double between = view_span_ns(&f->s->view);
     assert_true(between < span && between > span / 1.25);
     assert_true(fabs(time_under_cursor(f->s) - before) < 1e-6 * span);
     pointer_wheel(f->s, 0, 1, false, false, now + 50000000);
     assert_true(session_step(f->s, now + 900000000));
     assert_false(session_step(f->s, now + 910000000));
-    assert_true(fabs((f->s->view.t1_ns - f->s->view.t0_ns) * 1.5625 - span) < 1e-6 * span);
+    assert_true(fabs((view_span_ns(&f->s->view)) * 1.5625 - span) < 1e-6 * span);
     assert_true(fabs(time_under_cursor(f->s) - before) < 1e-6 * span);
     press_key(f, "Z", 0);
 }
@@ -167,13 +168,13 @@ static void drag_keeps_the_point(void **state)
     build(f);
     move(f, plot_x(f, 0.6), plot_y(f, 0.5));
     double before = time_under_cursor(f->s);
-    double span = f->s->view.t1_ns - f->s->view.t0_ns;
+    double span = view_span_ns(&f->s->view);
     pointer_press(&f->p, f->s, false);
     move(f, plot_x(f, 0.5), plot_y(f, 0.4));
     move(f, plot_x(f, 0.4), plot_y(f, 0.5));
     pointer_release(&f->p, f->s, 1);
     assert_true(fabs(time_under_cursor(f->s) - before) < 1e-6 * span);
-    assert_true(fabs(f->s->view.t1_ns - f->s->view.t0_ns - span) < 1e-6 * span);
+    assert_true(fabs(view_span_ns(&f->s->view) - span) < 1e-6 * span);
     press_key(f, "Z", 0);
 }
 
@@ -181,8 +182,8 @@ static void range_is_selected_and_fitted(void **state)
 {
     fixture *f = *state;
     build(f);
-    double span = f->s->view.t1_ns - f->s->view.t0_ns;
-    double t0 = f->s->view.t0_ns;
+    double span = view_span_ns(&f->s->view);
+    double t0 = ns_of(f->s->view.t0);
     move(f, plot_x(f, 0.5), plot_y(f, 0.5));
     pointer_press(&f->p, f->s, true);
     move(f, plot_x(f, 0.25), plot_y(f, 0.6));
@@ -191,8 +192,8 @@ static void range_is_selected_and_fitted(void **state)
     assert_true(fabs((double)f->s->view.selection_t1_ns - (t0 + 0.5 * span)) < 2);
     build(f);
     press_key(f, "F", 0);
-    assert_true(fabs(f->s->view.t0_ns - (t0 + 0.25 * span)) < 2);
-    assert_true(fabs(f->s->view.t1_ns - (t0 + 0.5 * span)) < 2);
+    assert_true(fabs(ns_of(f->s->view.t0) - (t0 + 0.25 * span)) < 2);
+    assert_true(fabs(ns_of(f->s->view.t1) - (t0 + 0.5 * span)) < 2);
     press_key(f, "Escape", 0);
     assert_true(f->s->view.selection_t1_ns <= f->s->view.selection_t0_ns);
     press_key(f, "Z", 0);
@@ -207,7 +208,7 @@ static void a_range_lies_in_its_column(void **state)
     const scene_step *steps;
     assert_int_equal(scene_steps(f->s->scene, &steps), 2);
     double w = session_plot_w(f->s);
-    double span = f->s->view.t1_ns - f->s->view.t0_ns;
+    double span = view_span_ns(&f->s->view);
     double shift = (double)(steps[1].start_ns - steps[0].start_ns);
     for (int k = 0; k < 2; k++) {
         double left = (double)f->s->frame.plot.x + k * (double)f->s->frame.column_w;
@@ -215,8 +216,8 @@ static void a_range_lies_in_its_column(void **state)
         pointer_press(&f->p, f->s, true);
         move(f, left + floor(0.2 * w), plot_y(f, 0.5));
         pointer_release(&f->p, f->s, 1);
-        double from = f->s->view.t0_ns + k * shift + floor(0.2 * w) / w * span;
-        double to = f->s->view.t0_ns + k * shift + floor(0.6 * w) / w * span;
+        double from = ns_of(f->s->view.t0) + k * shift + floor(0.2 * w) / w * span;
+        double to = ns_of(f->s->view.t0) + k * shift + floor(0.6 * w) / w * span;
         assert_true(fabs((double)f->s->view.selection_t0_ns - from) < 2);
         assert_true(fabs((double)f->s->view.selection_t1_ns - to) < 2);
         build(f);
@@ -235,21 +236,21 @@ static void overview_is_grabbed(void **state)
     build(f);
     const rect o = f->s->frame.overview;
     double y = (double)o.y + 0.5 * (double)o.h;
-    double span = f->s->view.t1_ns - f->s->view.t0_ns;
+    double span = view_span_ns(&f->s->view);
     move(f, (double)o.x + 0.2 * (double)o.w, y);
     pointer_press(&f->p, f->s, false);
     pointer_release(&f->p, f->s, 1);
-    double middle = 0.5 * (f->s->view.t0_ns + f->s->view.t1_ns);
+    double middle = 0.5 * (ns_of(f->s->view.t0) + ns_of(f->s->view.t1));
     double pixel = (double)f->s->duration_ns / (double)o.w;
     assert_true(fabs(middle - 0.2 * (double)f->s->duration_ns) < 0.05 * (double)f->s->duration_ns);
     build(f);
     pointer_press(&f->p, f->s, false); /* inside the window of view now: it must not jump */
-    assert_true(fabs(0.5 * (f->s->view.t0_ns + f->s->view.t1_ns) - middle) < 1);
+    assert_true(fabs(0.5 * (ns_of(f->s->view.t0) + ns_of(f->s->view.t1)) - middle) < 1);
     move(f, (double)o.x + 0.3 * (double)o.w, y + 500); /* far below the strip: still dragging */
-    double moved = 0.5 * (f->s->view.t0_ns + f->s->view.t1_ns) - middle;
+    double moved = 0.5 * (ns_of(f->s->view.t0) + ns_of(f->s->view.t1)) - middle;
     assert_true(fabs(moved - 0.1 * (double)f->s->duration_ns) < 0.02 * (double)f->s->duration_ns + 2 * pixel);
     pointer_release(&f->p, f->s, 2);
-    assert_true(fabs(f->s->view.t1_ns - f->s->view.t0_ns - span) < 1e-6 * span);
+    assert_true(fabs(view_span_ns(&f->s->view) - span) < 1e-6 * span);
     press_key(f, "Z", 0);
 }
 
@@ -297,7 +298,7 @@ static void zoom_until_events(fixture *f)
 {
     press_key(f, "Z", 0);
     double middle = 0.4 * (double)f->s->duration_ns;
-    session_go(f->s, middle, middle + 2e6, 0);
+    session_go(f->s, moment_about(middle), moment_about(middle + 2e6), 0);
     build(f);
 }
 
@@ -313,13 +314,13 @@ static void clicks_select_and_fit(void **state)
     build(f);
     pointer_press(&f->p, f->s, false);
     pointer_release(&f->p, f->s, 5100000000); /* the second click within 0.4 s */
-    double t0 = 0;
-    double t1 = 0;
+    moment t0;
+    moment t1;
     session_goal(f->s, &t0, &t1);
     store_event_info e;
     assert_int_equal(store_read_event(f->s->file, p.event_row, &e, NULL), MAREY_OK);
-    assert_true(fabs(t0 - ((double)e.start_ns - 0.5 * (double)e.dur_ns)) < 2 || e.dur_ns < 20);
-    assert_true(fabs(t1 - t0 - 2 * (double)e.dur_ns) < 2 || e.dur_ns < 20);
+    assert_true(fabs(ns_of(t0) - ((double)e.start_ns - 0.5 * (double)e.dur_ns)) < 2 || e.dur_ns < 20);
+    assert_true(fabs(moment_minus(t1, t0) - 2 * (double)e.dur_ns) < 2 || e.dur_ns < 20);
     press_key(f, "Escape", 0);
     assert_true(f->s->view.selected_row == UINT64_MAX);
     press_key(f, "Z", 0);

@@ -7,6 +7,7 @@
 #include "cm.h"
 
 #include "help/comm_run.h"
+#include "help/ns.h"
 #include "scene/comm_view.h"
 
 static const comm_view *layout_of(const stage *g)
@@ -155,7 +156,7 @@ static void operations_lead_to_the_last(void **state)
     assert_true(scene_comm_click(g.scene, &g.view, &p.comm, &to));
     store_event_info e = event_at(&g, to.event_row);
     assert_int_equal(e.start_ns, 2300000); /* rank 3 of the third */
-    assert_true(to.t0_ns < 2000000 && to.t1_ns > 2400000);
+    assert_true(ns_of(to.t0) < 2000000 && ns_of(to.t1) > 2400000);
     /* What is selected elsewhere is marked in the list. */
     g.view.selected_row = to.event_row;
     assert_true(stage_settle(&g) > 0);
@@ -250,7 +251,7 @@ static void windows_and_tips(void **state)
     stage g;
     comm_run c;
     open_two(&g, &c);
-    view_show_range(&g.view, 2000000, 3000000);
+    look_at_ns(&g.view, 2000000, 3000000);
     assert_true(stage_settle(&g) > 0);
     const comm_view *k = layout_of(&g);
     assert_int_equal(k->sums->n, 2 + 4);

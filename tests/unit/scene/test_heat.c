@@ -7,6 +7,7 @@
 #include "cm.h"
 
 #include "diagnose/diagnose.h"
+#include "help/ns.h"
 #include "help/pipeline_run.h"
 #include "help/stage.h"
 #include "scene/heat.h"
@@ -22,11 +23,11 @@ static void steps_in_view(void **state)
     } cases[] = {{0, 400, 0, 4},   {0, 149, 0, 1},   {0, 151, 0, 2},  {160, 180, 1, 2},
                  {210, 260, 1, 2}, {260, 290, 3, 4}, {-50, -10, 0, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        step_range r = heat_steps_in(start, end, 4, cases[i].t0, cases[i].t1);
+        step_range r = heat_steps_in(start, end, 4, moment_about(cases[i].t0), moment_about(cases[i].t1));
         assert_int_equal(r.first, cases[i].first);
         assert_int_equal(r.end, cases[i].end);
     }
-    step_range none = heat_steps_in(start + 2, end + 2, 1, 0, 10);
+    step_range none = heat_steps_in(start + 2, end + 2, 1, moment_at(0), moment_at(10));
     assert_int_equal(none.end - none.first, 0);
 }
 
@@ -54,17 +55,17 @@ static void clicks_cycle(void **state)
     (void)state;
     view v;
     view_init(&v, 1000);
-    view_show_range(&v, 10, 20);
+    look_at_ns(&v, 10, 20);
     view_sort_by(&v, HEAT_WAIT);
-    assert_true(v.order == ORDER_HEAT && v.sort_column == HEAT_WAIT && !v.sort_ascending && v.sort_t1_ns == 20);
-    view_show_range(&v, 30, 40);
+    assert_true(v.order == ORDER_HEAT && v.sort_column == HEAT_WAIT && !v.sort_ascending && v.sort_t1.ns == 20);
+    look_at_ns(&v, 30, 40);
     view_sort_by(&v, HEAT_WAIT);
-    assert_true(v.order == ORDER_HEAT && v.sort_ascending && v.sort_t1_ns == 20);
+    assert_true(v.order == ORDER_HEAT && v.sort_ascending && v.sort_t1.ns == 20);
     view_sort_by(&v, HEAT_WAIT);
     assert_true(v.order == ORDER_RANK);
     view_sort_by(&v, HEAT_WAIT);
     view_sort_by(&v, HEAT_BUSY); /* another column begins anew, over what is shown now */
-    assert_true(v.order == ORDER_HEAT && v.sort_column == HEAT_BUSY && !v.sort_ascending && v.sort_t1_ns == 40);
+    assert_true(v.order == ORDER_HEAT && v.sort_column == HEAT_BUSY && !v.sort_ascending && v.sort_t1.ns == 40);
 }
 
 static void show(stage *g, small_run *r)
@@ -113,7 +114,7 @@ static void values_are_the_diagnosis(void **state)
     }
     assert_int_equal(group->kind, ROW_GROUP);
     assert_true(fabs(heat_of_row(g.scene, group, HEAT_BUSY) - mean) < 1e-12);
-    view_show_range(&g.view, 12.1e6, 12.4e6); /* inside the second step */
+    look_at_ns(&g.view, 12.1e6, 12.4e6); /* inside the second step */
     assert_true(stage_settle(&g) > 0);
     assert_int_equal(g.scene->heat->steps.end - g.scene->heat->steps.first, 1);
     diagnose_free(&d);

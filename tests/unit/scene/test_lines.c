@@ -8,6 +8,7 @@
  */
 #include "cm.h"
 
+#include "help/ns.h"
 #include "help/pipeline_run.h"
 #include "help/stage.h"
 #include "scene/lines.h"
@@ -22,6 +23,11 @@ static uint32_t random_below(uint32_t n)
     state_of_random ^= state_of_random >> 7;
     state_of_random ^= state_of_random << 17;
     return (uint32_t)(state_of_random >> 33) % n;
+}
+
+static event_window between(double t0, double t1)
+{
+    return window_between(moment_about(t0), moment_about(t1));
 }
 
 static bool brute(const step_series *s, double t0, double t1, double *low, double *high)
@@ -56,11 +62,11 @@ static void ranges_equal_brute_force(void **state)
         step_series s;
         series_make(&s, t, v, n);
         for (int i = 0; i < 600; i++) {
-            double t0 = (double)random_below((uint32_t)at + 20) - 5;
+            double t0 = 0.25 * random_below(4 * ((uint32_t)at + 20)) - 5;
             double t1 = t0 + 1 + random_below(i % 2 ? 12 : (uint32_t)at);
             double low[2] = {-1, -1};
             double high[2] = {-1, -1};
-            bool there = series_range(&s, t0, t1, &low[0], &high[0]);
+            bool there = series_range(&s, between(t0, t1), &low[0], &high[0]);
             assert_int_equal(there, brute(&s, t0, t1, &low[1], &high[1]));
             assert_true(!there || (low[0] == low[1] && high[0] == high[1]));
         }
@@ -136,7 +142,7 @@ static double flops_at(const rank_lines *l, double t)
 {
     double low = 0;
     double high = 0;
-    bool there = series_range(&l->of[LINE_FLOPS], t, t + 1, &low, &high);
+    bool there = series_range(&l->of[LINE_FLOPS], between(t, t + 1), &low, &high);
     assert_true(!there || low == high);
     return there ? high : 0;
 }
@@ -167,8 +173,8 @@ static void what_is_stated_holds(void **state)
     assert_string_equal(l->memory_name, "memory PTA/allocated");
     double low = 0;
     double high = 0;
-    assert_false(series_range(&l->of[LINE_MEMORY], 0, 100, &low, &high));
-    assert_true(series_range(&l->of[LINE_MEMORY], 300, 700, &low, &high) && low == 1e6 && high == 3e6);
+    assert_false(series_range(&l->of[LINE_MEMORY], between(0, 100), &low, &high));
+    assert_true(series_range(&l->of[LINE_MEMORY], between(300, 700), &low, &high) && low == 1e6 && high == 3e6);
     assert_true(flops_at(l, 10) == 4e12);
     assert_true(flops_at(l, 60) == 7e12);  /* both streams */
     assert_true(flops_at(l, 120) == 3e12); /* cube and vector */
@@ -205,13 +211,13 @@ static void peaks_are_never_lost(void **state)
     const theme *t = theme_get(THEME_DARK);
     rect strip = row_strip_rect(g.scene, &g.scene->tree.rows[0]);
     for (int zoom = 0; zoom < 6; zoom++) {
-        view_show_range(&g.view, 400.5 - 400 / pow(2, zoom), 400.5 + 400 / pow(2, zoom));
+        look_at_ns(&g.view, 400.5 - 400 / pow(2, zoom), 400.5 + 400 / pow(2, zoom));
         assert_true(stage_settle(&g) > 0);
-        float x = floorf((float)x_of(g.scene, 400.5)) + 0.5F;
+        float x = floorf((float)(x_of(g.scene, 400) + 0.5 * g.scene->src.grid.inverse)) + 0.5F;
         float y = highest_at(&g.list, t->line_memory, x); /* one nanosecond at the top of the scale */
         assert_true(y >= strip.y && y <= strip.y + 3);
-        assert_true(highest_at(&g.list, t->line_memory, floorf((float)x_of(g.scene, 400.5 + 200 / pow(2, zoom)))) >
-                    strip.y + strip.h / 2);
+        float beside = floorf((float)(x_of(g.scene, 400) + (0.5 + 200 / pow(2, zoom)) * g.scene->src.grid.inverse));
+        assert_true(highest_at(&g.list, t->line_memory, beside) > strip.y + strip.h / 2);
     }
     assert_null(draw_list_check(&g.list));
     close_stated(&g, &r);

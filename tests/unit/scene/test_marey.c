@@ -76,7 +76,7 @@ static void neighbours_are_joined(void **state)
     store_event_info e;
     assert_int_equal(at_band.kind, PICK_BAND);
     assert_int_equal(store_read_event(g.file, at_band.event_row, &e, &g.diag), MAREY_OK);
-    assert_true(fabs(x_of(g.scene, (double)e.start_ns) - (double)b->x0) < 0.1);
+    assert_true(fabs(x_of(g.scene, e.start_ns) - (double)b->x0) < 0.1);
     assert_true(scene_toggle_row(g.scene, 2)); /* rank 1 opened: its lanes lie between it and rank 2 */
     assert_true(stage_settle(&g) > 0);
     assert_int_equal(g.frame.n_bands, 9);
@@ -218,16 +218,16 @@ static void detail_follows_the_zoom(void **state)
     }
     show(&g, &r);
     assert_int_equal(g.scene->marey->level, MAREY_STEPS);
-    g.view.t0_ns = 0;
-    g.view.t1_ns = 5000.0 * MS;
+    g.view.t0 = moment_about(0);
+    g.view.t1 = moment_about(5000.0 * MS);
     assert_true(stage_settle(&g) > 0);
     assert_int_equal(g.scene->marey->level, MAREY_PHASES);
-    g.view.t1_ns = 500.0 * MS;
+    g.view.t1 = moment_about(500.0 * MS);
     assert_true(stage_settle(&g) > 0);
     assert_int_equal(g.scene->marey->level, MAREY_OPERATORS);
     /* With a clock, the level before fades out first. */
     g.in.now_ns = 1000;
-    g.view.t1_ns = 5000.0 * MS;
+    g.view.t1 = moment_about(5000.0 * MS);
     assert_true(stage_settle(&g) > 0);
     assert_true(g.frame.is_fading);
     g.in.now_ns = INT64_C(400000000);

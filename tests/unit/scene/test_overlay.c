@@ -7,6 +7,7 @@
  */
 #include "cm.h"
 
+#include "help/ns.h"
 #include "help/small_run.h"
 #include "help/stage.h"
 #include "scene/overlay.h"
@@ -62,7 +63,7 @@ static void show(stage *g, small_run *r, size_t step)
     g->view.row_px = 60;
     g->view.steps_mode = STEPS_OVERLAID;
     g->view.step = (uint32_t)step;
-    view_show_range(&g->view, (double)start_of((int)step), (double)(start_of((int)step) + STEP_NS));
+    look_at_ns(&g->view, (double)start_of((int)step), (double)(start_of((int)step) + STEP_NS));
     assert_true(stage_settle(g) > 0);
     assert_null(draw_list_check(&g->list));
 }
@@ -76,7 +77,8 @@ static void close_all(stage *g, small_run *r)
 /* px of a time after the step's start */
 static double px_of(const stage *g, int step, double t_ns)
 {
-    return x_of(g->scene, t_ns - (double)start_of(step) + (double)start_of((int)g->view.step));
+    int64_t shift = start_of((int)g->view.step) - start_of(step);
+    return x_of(g->scene, shift) + t_ns * g->scene->src.grid.inverse;
 }
 
 static void bands_are_the_spread_over_steps(void **state)

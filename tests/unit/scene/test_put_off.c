@@ -6,6 +6,7 @@
  */
 #include "cm.h"
 
+#include "help/ns.h"
 #include "help/stage.h"
 
 enum { RANKS = 160, PER_RANK = 400 };
@@ -49,7 +50,7 @@ static void rows_follow_in_later_frames(void **state)
     assert_int_equal(stage_open(&g, &r, 900, 500), MAREY_OK);
     g.scene->event_budget = 1e9;
     g.scene->events_a_frame = 10 * PER_RANK;
-    view_show_range(&g.view, 1000, (double)g.scene->model->duration_ns / 2);
+    look_at_ns(&g.view, 1000, (double)g.scene->model->duration_ns / 2);
     assert_true(stage_settle(&g) > 0); /* now_ns is 0: all of it at once, and the data is in */
     assert_true(g.frame.complete && !g.frame.is_fading);
     size_t n = g.list.n_cells;
@@ -58,9 +59,9 @@ static void rows_follow_in_later_frames(void **state)
     assert_int_equal(coarse_cells(exact, n), 0);
 
     g.in.now_ns = 1;
-    view_show_range(&g.view, 0, (double)g.scene->model->duration_ns / 2); /* elsewhere: the rasters are made anew */
+    look_at_ns(&g.view, 0, (double)g.scene->model->duration_ns / 2); /* elsewhere: the rasters are made anew */
     assert_int_equal(stage_frame(&g), MAREY_OK);
-    view_show_range(&g.view, 1000, (double)g.scene->model->duration_ns / 2);
+    look_at_ns(&g.view, 1000, (double)g.scene->model->duration_ns / 2);
     assert_int_equal(stage_frame(&g), MAREY_OK);
     assert_false(g.frame.complete);
     assert_true(g.frame.is_fading);

@@ -62,14 +62,14 @@ static void rows_show_their_ranks(void **state)
         }
         rows++;
         for (size_t k = 0; k < 2; k++) {
-            double middle = 0.5 * ((double)s->heat->step_start_ns[k] + (double)s->heat->step_end_ns[k]);
+            int64_t middle = (s->heat->step_start_ns[k] + s->heat->step_end_ns[k]) / 2;
             int64_t column = column_of(&s->src.grid, middle);
             const draw_cell *c = &g.list.cells[strip->first_cell + (size_t)column];
             double value = step_value(d, s->tree.rows[row].id, k, STEP_COMPUTE);
             assert_int_equal(c->klass, step_level(s->step_map->spans[STEP_COMPUTE], value));
         }
         /* Columns are straight: the second step begins at one place in all rows, though ranks come to it in turn. */
-        int64_t border = column_of(&s->src.grid, (double)s->heat->step_start_ns[1]);
+        int64_t border = column_of(&s->src.grid, s->heat->step_start_ns[1]);
         const draw_cell *c = &g.list.cells[strip->first_cell + (size_t)border];
         step_span span = s->step_map->spans[STEP_COMPUTE];
         assert_int_equal(c[1].klass, step_level(span, step_value(d, s->tree.rows[row].id, 1, STEP_COMPUTE)));
@@ -79,7 +79,7 @@ static void rows_show_their_ranks(void **state)
     double x = x_of(s, 18e6);
     scene_pick p = scene_pick_at(g.scene, x, (double)s->m.plot.y + 20);
     assert_int_equal(p.kind, PICK_STEP);
-    assert_true(fabs(p.time_ns - 18e6) < 2 * s->src.grid.step_ns);
+    assert_true(fabs(moment_minus(p.time, moment_at(18000000))) < 2 * s->src.grid.step_ns);
     stage_close(&g);
     small_free(&r);
 }

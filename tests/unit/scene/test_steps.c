@@ -6,6 +6,7 @@
  */
 #include "cm.h"
 
+#include "help/ns.h"
 #include "help/pipeline_run.h"
 #include "help/stage.h"
 #include "scene/steps.h"
@@ -42,10 +43,10 @@ static void columns_are_aligned(void **state)
     show(&g, &r);
     const scene_step *steps;
     assert_int_equal(scene_steps(g.scene, &steps), 2);
-    assert_int_equal(scene_step_at(g.scene, (double)steps[1].start_ns + 5), 1);
+    assert_int_equal(scene_step_at(g.scene, steps[1].start_ns + 5), 1);
     g.view.steps_mode = STEPS_COLUMNS;
     double length = (double)(steps[0].end_ns - steps[0].start_ns);
-    view_show_range(&g.view, (double)steps[0].start_ns, (double)steps[0].start_ns + length);
+    look_at_ns(&g.view, (double)steps[0].start_ns, (double)steps[0].start_ns + length);
     assert_true(stage_settle(&g) > 0);
     assert_null(draw_list_check(&g.list));
     assert_int_equal(g.frame.n_columns, 2); /* three wanted, two there */
@@ -54,7 +55,7 @@ static void columns_are_aligned(void **state)
     for (int k = 0; k < 2; k++) {
         double x = (double)plot.x + k * (double)g.frame.column_w;
         scene_pick p = scene_pick_at(g.scene, x + 0.01, y);
-        assert_true(fabs(p.time_ns - (double)steps[k].start_ns) < 2 * length / (double)g.frame.column_w);
+        assert_true(fabs(moment_minus(p.time, moment_at(steps[k].start_ns))) < 2 * length / (double)g.frame.column_w);
     }
     /* Every band lies inside one column, and both columns have as many: the steps do the same. */
     size_t bands[2] = {0, 0};
@@ -78,7 +79,7 @@ static void picks_and_tips_know_their_column(void **state)
     stage g;
     show(&g, &r);
     g.view.steps_mode = STEPS_COLUMNS;
-    view_show_range(&g.view, 0, 12e6);
+    look_at_ns(&g.view, 0, 12e6);
     assert_true(stage_settle(&g) > 0);
     const scene_row *row = NULL;
     for (size_t i = 0; i < g.scene->tree.n_rows && !row; i++) {
@@ -115,7 +116,7 @@ static void one_plot_comes_back(void **state)
     draw_list_dump(&g.list, &before);
     view run = g.view;
     g.view.steps_mode = STEPS_COLUMNS;
-    view_show_range(&g.view, 0, 12e6);
+    look_at_ns(&g.view, 0, 12e6);
     assert_true(stage_settle(&g) > 0);
     g.view = run;
     assert_true(stage_settle(&g) > 0);

@@ -7,6 +7,7 @@
 #include "cm.h"
 
 #include "help/comm_run.h"
+#include "help/ns.h"
 #include "scene/heat.h"
 #include "scene/marey.h"
 
@@ -16,7 +17,7 @@ static void open_marey(stage *g, comm_run *c, const char *rows)
     assert_int_equal(comm_stage_open(g, c, 1600, 900), MAREY_OK);
     g->view.layout = LAYOUT_MAREY;
     (void)snprintf(g->view.rows_pattern, sizeof g->view.rows_pattern, "%s", rows);
-    view_show_range(&g->view, 2e6, 2.5e6); /* the third all-reduce: rank 3 comes 300 us after rank 0 */
+    look_at_ns(&g->view, 2e6, 2.5e6); /* the third all-reduce: rank 3 comes 300 us after rank 0 */
 }
 
 static void close_run(stage *g, comm_run *c)
