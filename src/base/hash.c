@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { SLOTS_FIRST = 256 };
+
 static uint64_t seed(void)
 {
     static uint64_t value;
@@ -63,9 +65,8 @@ static size_t probe(const intern *t, uint64_t hash, const char *s, size_t n)
     return i;
 }
 
-static void grow(intern *t)
+static void grow(intern *t, size_t cap)
 {
-    size_t cap = t->cap ? t->cap * 2 : 256;
     intern_slot *old = t->slots;
     size_t old_cap = t->cap;
     t->slots = mem_calloc(cap, sizeof *t->slots);
@@ -82,10 +83,23 @@ static void grow(intern *t)
     free(old);
 }
 
+void intern_reserve(intern *t, size_t n)
+{
+    size_t cap = t->cap ? t->cap : SLOTS_FIRST;
+    while (cap / 2 < n) {
+        cap *= 2;
+    }
+    VEC_RESERVE(t->text, t->cap_text, n);
+    VEC_RESERVE(t->len, t->cap_len, n);
+    if (cap > t->cap) {
+        grow(t, cap);
+    }
+}
+
 uint32_t intern_put(intern *t, const char *s, size_t n)
 {
     if (t->n * 2 >= t->cap) {
-        grow(t);
+        grow(t, t->cap ? t->cap * 2 : SLOTS_FIRST);
     }
     uint64_t hash = hash_bytes(s, n);
     size_t i = probe(t, hash, s, n);

@@ -41,6 +41,8 @@ typedef struct intern {
 } intern;
 
 uint32_t intern_put(intern *t, const char *s, size_t n);
+/** Make room for `n` strings in all, so that putting them does not grow the table step by step. */
+void intern_reserve(intern *t, size_t n);
 bool intern_find(const intern *t, const char *s, size_t n, uint32_t *id);
 void intern_deinit(intern *t);
 

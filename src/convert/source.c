@@ -507,20 +507,51 @@ static source_name describe_name(conversion *c, uint32_t global)
         .traits = (uint8_t)((strncmp(from, "gpu_", 4) == 0 ? NAME_ON_DEVICE : 0) | (is_plain ? NAME_PLAIN : 0))};
 }
 
+/* Names come from few sources: these were asked for last. */
+typedef struct known_sources {
+    uint32_t id[16]; /* the builder's */
+    uint32_t global[16];
+} known_sources;
+
+static uint32_t find_source(conversion *c, const trace_builder *b, known_sources *known, uint32_t id)
+{
+    if (id >= b->strings.n || b->strings.len[id] == 0) {
+        return NO_ID;
+    }
+    size_t slot = id % (sizeof known->id / sizeof known->id[0]);
+    if (known->id[slot] != id) {
+        known->id[slot] = id;
+        known->global[slot] = conversion_source(c, b->strings.text[id]);
+    }
+    return known->global[slot];
+}
+
+/* It was written long before, and is not near any more. */
+static void prefetch_name(const trace_builder *b, size_t i)
+{
+    if (i < b->n_names && b->names[i].text < b->strings.n) {
+        const char *text = b->strings.text[b->names[i].text];
+        __builtin_prefetch(text);
+        __builtin_prefetch(text + 64);
+    }
+}
+
 static void take_names(source *s, const trace_builder *b)
 {
+    enum { AHEAD = 8 };
     conversion *c = s->c;
+    known_sources known;
+    memset(&known, 0xff, sizeof known);
     s->n_names = b->n_names + MARK_OPTIMIZER;
     s->names = mem_calloc(s->n_names, sizeof *s->names);
+    intern_reserve(&c->name_keys, c->name_keys.n + b->n_names);
     for (size_t i = 0; i < b->n_names; i++) {
         const trace_name_in *in = &b->names[i];
-        uint32_t from = NO_ID;
-        if (in->source < b->strings.n && b->strings.len[in->source] > 0) {
-            from = conversion_source(c, b->strings.text[in->source]);
-        }
-        bool known = in->text < b->strings.n;
-        uint32_t global =
-            conversion_name(c, known ? b->strings.text[in->text] : "", known ? b->strings.len[in->text] : 0, from);
+        prefetch_name(b, i + AHEAD);
+        uint32_t from = find_source(c, b, &known, in->source);
+        bool is_known = in->text < b->strings.n;
+        uint32_t global = conversion_name(c, is_known ? b->strings.text[in->text] : "",
+                                          is_known ? b->strings.len[in->text] : 0, from);
         source_name *n = &s->names[i];
         *n = describe_name(c, global);
         s->has_backward |= n->mark == MARK_BACKWARD || n->mark == MARK_CHECKPOINT;

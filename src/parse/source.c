@@ -51,11 +51,10 @@ static size_t raw_read(source *s, uint8_t *dst, size_t cap)
 
 size_t raw_fill(source *s)
 {
-    enum { FIRST_BYTES = 64 * 1024 }; /* enough to tell what it is; plain text goes on without this buffer */
     raw_input *r = &s->raw;
     if (r->at == r->end && !r->eof) {
         r->at = 0;
-        r->end = raw_read(s, r->buf, r->bytes_in == 0 ? FIRST_BYTES : SOURCE_RAW_BYTES);
+        r->end = raw_read(s, r->buf, r->bytes_in == 0 ? SOURCE_FIRST_BYTES : SOURCE_RAW_BYTES);
         r->eof = r->end == 0;
         r->bytes_in += r->end;
     }

@@ -13,7 +13,8 @@
 #include <isa-l/igzip_lib.h>
 #endif
 
-enum { SOURCE_RAW_BYTES = 256 * 1024 };
+/* Of many inputs only the kind is asked for, which the first bytes tell. */
+enum { SOURCE_RAW_BYTES = 256 * 1024, SOURCE_FIRST_BYTES = 4096 };
 
 /* The stored bytes of a file, a piece of memory, or a member. */
 typedef struct raw_input {

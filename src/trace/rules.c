@@ -3,31 +3,76 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "trace/rules_builtin.h"
 #include "trace/rules_private.h"
 
-/* `has`: a byte for each pair, whether the name has it. */
-static void pairs_of_name(const char *s, size_t n, uint8_t has[RULE_PAIRS])
+/* A name that is asked, and which pairs of letters it has: that is found out where many patterns are asked. */
+typedef struct asked_name {
+    char text[RULE_NAME_BYTES]; /* lower case */
+    size_t n;
+    bool knows_pairs;
+    uint8_t has[RULE_PAIRS + 1]; /* a byte for each pair */
+} asked_name;
+
+static void find_pairs(asked_name *a)
 {
+    const char *s = a->text;
     size_t i = 0;
-    for (; i + 4 < n; i += 4) {
-        has[rules_pair(s + i)] = 1;
-        has[rules_pair(s + i + 1)] = 1;
-        has[rules_pair(s + i + 2)] = 1;
-        has[rules_pair(s + i + 3)] = 1;
+    memset(a->has, 0, RULE_PAIRS);
+    for (; i + 4 < a->n; i += 4) {
+        a->has[rules_pair(s + i)] = 1;
+        a->has[rules_pair(s + i + 1)] = 1;
+        a->has[rules_pair(s + i + 2)] = 1;
+        a->has[rules_pair(s + i + 3)] = 1;
     }
-    for (; i + 1 < n; i++) {
-        has[rules_pair(s + i)] = 1;
+    for (; i + 1 < a->n; i++) {
+        a->has[rules_pair(s + i)] = 1;
     }
+    a->has[RULE_PAIRS] = 1;
+    a->knows_pairs = true;
 }
 
-/* Where a run of any bytes may end in front of `want`: at the next such byte. NULL: there is none. */
-static const char *next_of(const char *s, const char *se, char want)
+/* Where the two letters at `want` are next to each other; NULL: nowhere. */
+static const char *find_two(const char *s, const char *se, const char *want)
 {
-    return want == '?' || want == '*' ? s : s < se ? memchr(s, want, (size_t)(se - s)) : NULL;
+#ifdef __SSE2__
+    const __m128i first = _mm_set1_epi8(want[0]);
+    const __m128i second = _mm_set1_epi8(want[1]);
+    for (; se - s > 16; s += 16) {
+        __m128i a = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)s), first);
+        __m128i b = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(s + 1)), second);
+        unsigned both = (unsigned)_mm_movemask_epi8(_mm_and_si128(a, b));
+        if (both != 0) {
+            return s + __builtin_ctz(both);
+        }
+    }
+#endif
+    for (; se - s > 1; s++) {
+        if (s[0] == want[0] && s[1] == want[1]) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* Where a run of any bytes may end in front of what the pattern goes on with at p: at the next such letter, or two.
+ * NULL: there are none. */
+static const char *next_of(const char *s, const char *se, const char *p, const char *pe)
+{
+    if (rules_is_wild(*p)) {
+        return s;
+    }
+    if (p + 1 < pe && !rules_is_wild(p[1])) {
+        return find_two(s, se, p);
+    }
+    return s < se ? memchr(s, *p, (size_t)(se - s)) : NULL;
 }
 
 /* `*` any run, `?` one byte. One remembered star is enough, so the cost is at most |p| * |s|. */
@@ -50,7 +95,7 @@ static bool glob(const char *p, const char *pe, const char *s, const char *se)
             return true; /* the last star takes all the rest */
         }
         p = star;
-        mark = next_of(begins ? s : mark + 1, se, *p);
+        mark = next_of(begins ? s : mark + 1, se, p, pe);
         if (!mark) {
             return false;
         }
@@ -107,14 +152,30 @@ static bool has_needs(const rule_pattern *p, const uint8_t has[RULE_PAIRS + 1])
     return all;
 }
 
-/* The first pattern of the run that the name matches; NULL: none does. */
-static const rule_pattern *match_run(const rule_table *t, const rule_run *run, const char *name, size_t n,
-                                     const uint8_t has[RULE_PAIRS + 1])
+static bool is_match(const rule_table *t, const rule_pattern *p, const asked_name *a)
 {
-    for (size_t i = run->first; (i = next_look(t->looks, i, run->end, has)) < run->end; i++) {
+    const char *text = t->texts + p->text;
+    return glob(text, text + p->n, a->text, a->text + a->n);
+}
+
+/* The first pattern of the run that the name matches; NULL: none does. */
+static const rule_pattern *match_run(const rule_table *t, const rule_run *run, asked_name *a)
+{
+    enum { FEW = 4 };
+    if (run->end - run->first <= FEW && !a->knows_pairs) {
+        for (size_t i = run->first; i < run->end; i++) {
+            if (is_match(t, &t->patterns[i], a)) {
+                return &t->patterns[i];
+            }
+        }
+        return NULL;
+    }
+    if (!a->knows_pairs) {
+        find_pairs(a);
+    }
+    for (size_t i = run->first; (i = next_look(t->looks, i, run->end, a->has)) < run->end; i++) {
         const rule_pattern *p = &t->patterns[i];
-        const char *text = t->texts + p->text;
-        if (has_needs(p, has) && glob(text, text + p->n, name, name + n)) {
+        if (has_needs(p, a->has) && is_match(t, p, a)) {
             return p;
         }
     }
@@ -134,17 +195,15 @@ static uint64_t open_runs(const rule_table *t, size_t word, trace_scopes scopes)
 trace_meaning trace_rules_classify_in(const trace_rules *r, const char *text, trace_scopes scopes)
 {
     const rule_table *t = &r->table;
-    char name[RULE_NAME_BYTES];
-    size_t n = rules_lower(name, text, sizeof name);
-    uint8_t has[RULE_PAIRS + 1] = {0};
-    pairs_of_name(name, n, has);
-    has[RULE_PAIRS] = 1;
+    asked_name a;
+    a.n = rules_lower(a.text, text, sizeof a.text);
+    a.knows_pairs = false;
     trace_meaning m = {.category = NO_ID, .mark = MARK_NONE};
     for (size_t word = 0; word < t->run_words; word++) {
         for (uint64_t open = open_runs(t, word, scopes); open != 0; open &= open - 1) {
             const rule_run *run = &t->runs[word * 64 + (unsigned)__builtin_ctzll(open)];
             bool is_said = run->says_mark ? m.mark != MARK_NONE : m.category != NO_ID;
-            const rule_pattern *p = is_said ? NULL : match_run(t, run, name, n, has);
+            const rule_pattern *p = is_said ? NULL : match_run(t, run, &a);
             if (p && run->says_mark) {
                 m.mark = (trace_mark)p->mark;
             } else if (p) {

@@ -14,8 +14,16 @@
 #include "trace/rules.h"
 
 /* Pairs of letters, hashed. Of those that a matching name must contain, a pattern keeps the ones that the fewest
- * patterns need: they turn most patterns away without looking at the name. RULE_PAIRS is what every name contains. */
-enum { RULE_PAIRS = 512, RULE_NEEDS = 3, RULE_SCOPES = 64, RULE_NAME_BYTES = 4096, RULES_BYTES = 1 << 20 };
+ * patterns need: they turn most patterns away without looking at the name. RULE_PAIRS is what every name contains.
+ * Names of kernels have hundreds of letters, which would fill a small table. */
+enum {
+    RULE_PAIR_BITS = 11,
+    RULE_PAIRS = 1 << RULE_PAIR_BITS,
+    RULE_NEEDS = 3,
+    RULE_SCOPES = 64,
+    RULE_NAME_BYTES = 4096,
+    RULES_BYTES = 1 << 20
+};
 
 /* A pattern of one rule. */
 typedef struct rule_pattern {
@@ -89,7 +97,7 @@ size_t rules_lower(char *to, const char *from, size_t cap);
 static inline uint32_t rules_pair(const char *s)
 {
     uint32_t both = (uint32_t)(uint8_t)s[0] | (uint32_t)(uint8_t)s[1] << 8;
-    return (both * 2654435761U) >> 23;
+    return (both * 2654435761U) >> (32 - RULE_PAIR_BITS);
 }
 
 static inline bool rules_is_wild(char c)

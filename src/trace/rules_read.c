@@ -302,18 +302,23 @@ static pair_set pairs_of(const char *s)
     return set;
 }
 
-static bool has_pair(const pair_set *set, uint32_t pair)
+/* @return the set's first pair from `pair` on; RULE_PAIRS: there is none */
+static uint32_t next_pair(const pair_set *set, uint32_t pair)
 {
-    return set->words[pair / 64] >> (pair % 64) & 1;
+    for (uint32_t k = pair / 64; k < PAIR_WORDS; k++) {
+        uint64_t left = set->words[k] & (k == pair / 64 ? UINT64_MAX << (pair % 64) : UINT64_MAX);
+        if (left != 0) {
+            return k * 64 + (uint32_t)__builtin_ctzll(left);
+        }
+    }
+    return RULE_PAIRS;
 }
 
 static uint32_t take_rarest_pair(pair_set *set, const uint32_t wanted[RULE_PAIRS])
 {
     uint32_t best = RULE_PAIRS;
-    for (uint32_t pair = 0; pair < RULE_PAIRS; pair++) {
-        if (has_pair(set, pair) && (best == RULE_PAIRS || wanted[pair] < wanted[best])) {
-            best = pair;
-        }
+    for (uint32_t pair = 0; (pair = next_pair(set, pair)) < RULE_PAIRS; pair++) {
+        best = best == RULE_PAIRS || wanted[pair] < wanted[best] ? pair : best;
     }
     if (best < RULE_PAIRS) {
         set->words[best / 64] &= ~(UINT64_C(1) << (best % 64));
@@ -326,8 +331,8 @@ static void choose_needs(rule_memory *m)
     uint32_t wanted[RULE_PAIRS] = {0};
     for (size_t i = 0; i < m->n_patterns; i++) {
         pair_set set = pairs_of(m->texts.s + m->patterns[i].text);
-        for (uint32_t pair = 0; pair < RULE_PAIRS; pair++) {
-            wanted[pair] += has_pair(&set, pair);
+        for (uint32_t pair = 0; (pair = next_pair(&set, pair)) < RULE_PAIRS; pair++) {
+            wanted[pair]++;
         }
     }
     m->looks = mem_calloc(m->n_patterns, sizeof *m->looks);
