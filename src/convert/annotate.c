@@ -160,37 +160,36 @@ static bool place(annotation *a, annotated *e)
  * Most events are of the host, say nothing of steps or phases and have no flow's end by their own: a place on their
  * lane and a number are all that they need. @return false when the event is none of these, or anything about it is new
  */
-static bool annotate_plain(annotation *a, const run_cursor *cursor)
+static inline bool annotate_plain(annotation *a, run_row *row)
 {
     source *s = a->s;
-    run_row *row = cursor->row;
     source_name *name = &s->names[row->name];
     const uint32_t thread = row->thread;
     const thread_state *t = &a->threads[thread];
     const rank_state *rank = &a->ranks[t->rank];
     const uint32_t lane = t->lanes[name->kind];
-    int64_t end_ns = 0;
-    if (!(name->traits & NAME_PLAIN) || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) || row->dur_ns == 0 ||
-        __builtin_add_overflow(row->start_ns, row->dur_ns, &end_ns) || t->flows.next_ns <= end_ns || lane == NO_ID ||
-        row->start_ns >= rank->steps_until_ns || (a->plain_may_match && order_may_match(a, run_cursor_order(cursor)))) {
+    const int64_t start_ns = row->start_ns;
+    const int64_t end_ns = (int64_t)((uint64_t)start_ns + (uint64_t)row->dur_ns);
+    bool has_length = end_ns > start_ns; /* and fits */
+    if (!(name->traits & NAME_PLAIN) || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) || !has_length ||
+        t->flows.next_ns <= end_ns || lane == NO_ID || start_ns >= rank->steps_until_ns) {
         return false;
     }
-    row->thread = lane_place(s, lane, row->start_ns, end_ns);
-    if (row->thread == NO_ID) {
-        a->n_dropped_events++;
-        lost_event(s, LOST_EVENT, run_cursor_order(cursor), row->start_ns);
-        row->link = 0;
-        return true;
+    uint32_t track = lane_place_inside(s, &s->lanes[lane], start_ns, end_ns);
+    if (track == NO_ID) {
+        return false;
     }
     row->klass = name->klass;
     row->instance = occurrence(a, t->rank, name, rank->step);
     if (row->link != 0) {
         row->link = name->klass == CLASS_RUNTIME ? launch_note(a, thread, t->rank, row, rank->step) : 0;
     }
+    row->thread = track;
     return true;
 }
 
-static marey_status annotate_row(annotation *a, const run_cursor *cursor)
+/* Not inline: it would take the registers of what most events need. */
+static __attribute__((noinline)) marey_status annotate_row(annotation *a, const run_cursor *cursor)
 {
     source *s = a->s;
     run_row *row = cursor->row;
@@ -268,8 +267,7 @@ static void release(annotation *a)
         free(a->threads[i].flows.buffer);
     }
     for (size_t i = 0; i < a->s->n_ranks; i++) {
-        free(a->ranks[i].launches.slots);
-        free(a->ranks[i].old_launches.slots);
+        launches_release(&a->ranks[i]);
         map64_deinit(&a->ranks[i].counts);
         map64_deinit(&a->ranks[i].seqs);
     }
@@ -337,6 +335,39 @@ static void count_losses(const annotation *a)
     lost_count(s, LOST_OVERFLOW, a->n_overflows);
 }
 
+static bool may_match(const annotation *a, run_cursor *c)
+{
+    run_cursor_look(c);
+    return order_may_match(a, run_cursor_order(c));
+}
+
+/* The top cursor's rows in memory, for as long as no other cursor's come between. */
+static marey_status annotate_stretch(annotation *a, const run_merge *m)
+{
+    enum { LONGEST = 1 << 16 }; /* from one look at the cancel flag to the next */
+    run_cursor *c = run_merge_top(m);
+    const run_piece *pieces = c->pieces;
+    const uint32_t *first = c->at;
+    const uint32_t *end = c->end - first > LONGEST ? first + LONGEST : c->end;
+    const uint32_t *at = first;
+    const bool none_is_plain = a->s->context_flows.n_total > 0;
+    marey_status status = MAREY_OK;
+    do {
+        run_row *row = pieces[*at / RUN_ROWS].rows + *at % RUN_ROWS;
+        if (row->start_ns >= m->rival_ns && at != first) {
+            break;
+        }
+        c->at = at;
+        if (none_is_plain || (a->plain_may_match && may_match(a, c)) || !annotate_plain(a, row)) {
+            run_cursor_look(c);
+            status = annotate_row(a, c);
+        }
+        at++;
+    } while (at != end && status == MAREY_OK);
+    c->at = at - 1;
+    return status;
+}
+
 static marey_status annotate_rows(annotation *a)
 {
     source *s = a->s;
@@ -345,17 +376,10 @@ static marey_status annotate_rows(annotation *a)
     run_merge_add(&m, &s->events, 0, NULL, NULL, 0);
     s->rows = &m;
     marey_status status = run_merge_start(&m, &s->diag);
-    const bool has_contexts = s->context_flows.n_total > 0;
-    run_cursor *c;
-    for (uint64_t n = 0; status == MAREY_OK && (c = run_merge_top(&m)) != NULL; n++) {
-        if (has_contexts || !annotate_plain(a, c)) {
-            status = annotate_row(a, c);
-        }
+    while (status == MAREY_OK && run_merge_top(&m) != NULL) {
+        status = is_cancelled(s->c->options->cancel) ? MAREY_CANCELLED : annotate_stretch(a, &m);
         if (status == MAREY_OK) {
             status = run_merge_next(&m, &s->diag);
-        }
-        if ((n & 0xffff) == 0 && is_cancelled(s->c->options->cancel)) {
-            status = MAREY_CANCELLED;
         }
     }
     s->rows = NULL;

@@ -23,33 +23,35 @@ typedef struct mark_entry {
 
 /* The flows' ends on one thread, in order of time. */
 typedef struct flow_cursor {
+    int64_t next_ns;           /* an event that ends before it has nothing to do with flows; INT64_MAX: no more come */
     const sort_record *points; /* of the sorter, or the buffer */
     sort_record *buffer;
     size_t i, n;
     uint64_t at, left; /* what is still in the scratch file */
-    int64_t next_ns;   /* an event that ends before it has nothing to do with flows; INT64_MAX: there are no more */
 } flow_cursor;
 
 typedef struct thread_state {
+    uint32_t lanes[KIND_COUNT]; /* source's, of the plain events on it; NO_ID: none, or none are plain */
+    uint32_t rank;
+    bool is_async;
+    flow_cursor flows;
     context_entry *stack;
     mark_entry *marks;
     size_t n_stack, cap_stack, n_marks, cap_marks;
-    flow_cursor flows;
-    uint32_t rank;
-    bool is_async;
-    uint32_t lanes[KIND_COUNT]; /* source's, of the plain events on it; NO_ID: none, or none are plain */
     uint32_t same_number; /* the next thread of this rank with the same tid, in a ring; where flows carry contexts */
 } thread_state;
 
 /* Correlations by a table of their own: one is looked up for every launch and every kernel. */
-typedef struct launch_slot {
+typedef struct launch_entry {
     uint64_t correlation;
-    uint64_t value; /* see launch_value(); 0: empty */
-} launch_slot;
+    uint64_t value; /* see launch_value() */
+} launch_entry;
 
 typedef struct launch_map {
-    launch_slot *slots;
-    size_t n, cap; /* cap: 0 or a power of two */
+    launch_entry *entries; /* [n] as they came, so that neighbours in time are neighbours here */
+    uint32_t *places;      /* entry + 1 where its correlation leads to, or behind; 0: free */
+    size_t n, cap;
+    size_t n_places; /* 0 or a power of two */
 } launch_map;
 
 enum { P2P_RING = 8 };
@@ -145,27 +147,50 @@ static inline bool collectives_may_meet(const annotation *a, const annotated *e)
 /* lanes.c */
 /** @param thread  its totals gather what its lanes take; NO_ID: none */
 uint32_t lane_make(source *s, uint32_t rank, uint32_t thread, trace_kind kind);
-/* The rest of lane_place(), of an interval that stands inside no other one. */
+/* The rest of lane_place(). */
 uint32_t lane_place_apart(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns);
+/* What lies in the totals already leaves their extent and busy time as they are; times come in ascending order. */
+static inline void totals_widen(totals *t, int64_t start_ns, int64_t end_ns)
+{
+    int64_t from = start_ns > t->last_ns ? start_ns : t->last_ns;
+    uint64_t more_ns = end_ns > from ? (uint64_t)end_ns - (uint64_t)from : 0;
+    t->busy_ns = (int64_t)((uint64_t)t->busy_ns + more_ns);
+    t->last_ns = end_ns > t->last_ns ? end_ns : t->last_ns;
+}
+/** Track for an interval that starts no earlier than those before, where it lies inside the innermost one that still
+ * runs, if any does, and that needs no new track. @return NO_ID: it is for lane_place(), nothing was changed */
+static inline uint32_t lane_place_inside(source *s, source_lane *l, int64_t start_ns, int64_t end_ns)
+{
+    int64_t *ends_ns = l->ends_ns;
+    size_t top = l->top;
+    if (start_ns == INT64_MAX) {
+        return NO_ID;
+    }
+    while (ends_ns[top] <= start_ns) { /* ends_ns[0] is later */
+        top--;
+    }
+    int64_t sum_ns = 0;
+    if (end_ns > ends_ns[top] || top == l->n_tracks ||
+        __builtin_add_overflow(l->sum.sum_ns, end_ns - start_ns, &sum_ns)) {
+        return NO_ID;
+    }
+    l->sum.sum_ns = sum_ns;
+    l->sum.n_events++;
+    ends_ns[top + 1] = end_ns;
+    l->top = top + 1;
+    if (top == 0) {
+        totals_widen(&l->sum, start_ns, end_ns);
+        if (l->shares) {
+            totals_widen(&s->threads[l->thread].sum, start_ns, end_ns);
+        }
+    }
+    return l->tracks[top];
+}
 /** Track for an interval that starts no earlier than those before. @return NO_ID when the lane is full */
 static inline uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, int64_t end_ns)
 {
-    source_lane *l = &s->lanes[lane];
-    int top = l->top;
-    while (top >= 0 && l->ends_ns[top] <= start_ns) {
-        top--;
-    }
-    l->top = top;
-    int64_t sum_ns = 0;
-    if (top < 0 || end_ns > l->ends_ns[top] || (size_t)(top + 1) == l->n_tracks ||
-        __builtin_add_overflow(l->sum.sum_ns, end_ns - start_ns, &sum_ns)) {
-        return lane_place_apart(s, lane, start_ns, end_ns);
-    }
-    l->sum.sum_ns = sum_ns;
-    l->sum.n_events++; /* what encloses it says all else of the lane's totals */
-    l->ends_ns[top + 1] = end_ns;
-    l->top = top + 1;
-    return l->tracks[top + 1];
+    uint32_t track = lane_place_inside(s, &s->lanes[lane], start_ns, end_ns);
+    return track != NO_ID ? track : lane_place_apart(s, lane, start_ns, end_ns);
 }
 /** Once all events of threads are placed: what threads and ranks hold. */
 void lanes_sum_up(source *s);
@@ -204,6 +229,7 @@ uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_ro
 uint8_t launch_meet(annotation *a, annotated *e);
 /** Once all are met: room for their rows. */
 void launches_end(annotation *a);
+void launches_release(rank_state *k);
 void tag_add(source *s, uint64_t *tag, uint64_t more);
 
 #endif

@@ -9,7 +9,8 @@
  * block, so the event carries a tag, and the store tells tag and row (emit_on_row).
  */
 
-enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64, GENERATION = 1 << 18, LAUNCHES_FIRST = 256, LAUNCHES_MANY = 1 << 16 };
+enum { BOUNCE_RECORDS = 4096, FLOW_BUFFER = 64 };
+enum { GENERATION = 1 << 18, PLACES_FIRST = 1024, PLACES_MANY = 1 << 16 };
 
 void tag_add(source *s, uint64_t *tag, uint64_t more)
 {
@@ -37,56 +38,68 @@ static uint64_t launch_value(uint64_t number, bool seen, uint32_t step, uint8_t 
 }
 
 /* Where the correlation is, or would be. Both halves of the product count: no set of bits alone decides the place. */
-static inline launch_slot *find_launch(const annotation *a, const launch_map *m, uint64_t correlation)
+static inline uint32_t *find_launch(const annotation *a, const launch_map *m, uint64_t correlation)
 {
     __extension__ typedef unsigned __int128 wide;
+    const size_t mask = m->n_places - 1;
     wide product = (wide)correlation * a->launch_seed;
-    size_t i = (size_t)((uint64_t)product ^ (uint64_t)(product >> 64)) & (m->cap - 1);
-    while (m->slots[i].value != 0 && m->slots[i].correlation != correlation) {
-        i = (i + 1) & (m->cap - 1);
+    size_t i = (size_t)((uint64_t)product ^ (uint64_t)(product >> 64)) & mask;
+    while (m->places[i] != 0 && m->entries[m->places[i] - 1].correlation != correlation) {
+        i = (i + 1) & mask;
     }
-    return &m->slots[i];
+    return &m->places[i];
 }
 
 static void grow_launches(const annotation *a, launch_map *m)
 {
-    size_t times = m->cap < LAUNCHES_MANY ? 4 : 2;
-    launch_map more = {.n = m->n, .cap = m->cap ? m->cap * times : LAUNCHES_FIRST};
-    more.slots = mem_calloc(more.cap, sizeof *more.slots);
-    for (size_t i = 0; i < m->cap; i++) {
-        if (m->slots[i].value != 0) {
-            *find_launch(a, &more, m->slots[i].correlation) = m->slots[i];
-        }
+    size_t times = m->n_places < PLACES_MANY ? 4 : 2;
+    m->n_places = m->n_places ? m->n_places * times : PLACES_FIRST;
+    free(m->places);
+    m->places = mem_calloc(m->n_places, sizeof *m->places);
+    for (uint32_t i = 0; i < m->n; i++) {
+        *find_launch(a, m, m->entries[i].correlation) = i + 1;
     }
-    free(m->slots);
-    *m = more;
 }
 
-/*
- * The value's place, 0 where the correlation is new; the caller sets it. Only the latest GENERATION to 2 * GENERATION
- * correlations are kept: no device queue is that long.
- */
-static uint64_t *launch_place(const annotation *a, rank_state *k, uint64_t correlation)
+static void forget_launches(launch_map *m)
+{
+    free(m->entries);
+    free(m->places);
+    *m = (launch_map){0};
+}
+
+void launches_release(rank_state *k)
+{
+    forget_launches(&k->launches);
+    forget_launches(&k->old_launches);
+}
+
+/* Only the latest GENERATION to 2 * GENERATION correlations are kept: no device queue is that long. */
+static uint64_t *put_launch(const annotation *a, rank_state *k, uint64_t correlation)
 {
     launch_map *m = &k->launches;
-    if (m->n * 2 >= m->cap && m->n < GENERATION) {
-        grow_launches(a, m);
-    }
-    launch_slot *slot = find_launch(a, m, correlation);
-    if (slot->value != 0) {
-        return &slot->value;
-    }
-    uint64_t old = k->old_launches.n > 0 ? find_launch(a, &k->old_launches, correlation)->value : 0;
-    if (m->n >= GENERATION) {
-        free(k->old_launches.slots);
-        k->old_launches = *m;
+    launch_map *old = &k->old_launches;
+    const uint32_t *place = old->n > 0 ? find_launch(a, old, correlation) : NULL;
+    uint64_t value = place && *place ? old->entries[*place - 1].value : 0;
+    if (m->n == GENERATION) {
+        forget_launches(old);
+        *old = *m;
         *m = (launch_map){0};
-        grow_launches(a, m);
-        slot = find_launch(a, m, correlation);
     }
-    m->n++;
-    *slot = (launch_slot){correlation, old};
-    return &slot->value;
+    if (m->n * 2 >= m->n_places) {
+        grow_launches(a, m);
+    }
+    VEC_PUSH(m->entries, m->n, m->cap, ((launch_entry){correlation, value}));
+    *find_launch(a, m, correlation) = (uint32_t)m->n;
+    return &m->entries[m->n - 1].value;
+}
+
+/* The value's place, 0 where the correlation is new; the caller sets it. */
+static inline uint64_t *launch_place(const annotation *a, rank_state *k, uint64_t correlation)
+{
+    const launch_map *m = &k->launches;
+    const uint32_t *place = m->n > 0 ? find_launch(a, m, correlation) : NULL;
+    return place && *place ? &m->entries[*place - 1].value : put_launch(a, k, correlation);
 }
 
 uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_row *row, uint32_t step)
@@ -112,7 +125,12 @@ uint8_t launch_meet(annotation *a, annotated *e)
         a->n_orphans++;
         lost_event(s, LOST_LINK, run_cursor_order(e->cursor), e->start_ns);
     }
-    tag_add(s, &e->tag, tag_make(TAG_LAUNCH, ROLE_WORK, s->index, *v >> 26));
+    uint64_t tag = tag_make(TAG_LAUNCH, ROLE_WORK, s->index, *v >> 26);
+    if (e->tag == 0) {
+        e->tag = tag;
+    } else {
+        tag_add(s, &e->tag, tag);
+    }
     if (!seen) {
         return 0;
     }

@@ -11,7 +11,8 @@ enum {
     WIDE_FROM = 2048,
     NARROW_BITS = 8,
     WIDE_BITS = 11
-}; /* digits are wide where many records share them */
+};                                                 /* digits are wide where many records share them */
+enum { LONG_KEY = 2 * WIDE_BITS + 1, SPREAD = 6 }; /* squares of equal first digits, by record */
 
 void sorter_init(sorter *s, scratch *sc, size_t limit)
 {
@@ -54,34 +55,73 @@ static uint64_t key_of(const sort_record *r, bool second)
     return second ? r->k1 : r->k0;
 }
 
-static void pass(const sort_record *from, sort_record *to, size_t n, bool second, unsigned shift, unsigned bits)
+/* A digit of one of the keys. */
+typedef struct digit {
+    bool second;
+    unsigned shift, bits;
+} digit;
+
+static size_t digit_of(const sort_record *r, digit d)
 {
-    uint32_t at[1 << WIDE_BITS];
-    const uint64_t mask = (UINT64_C(1) << bits) - 1;
-    memset(at, 0, ((size_t)1 << bits) * sizeof *at);
+    return (size_t)(key_of(r, d.second) >> d.shift) & (((size_t)1 << d.bits) - 1);
+}
+
+/* Where the records of each value begin. @return the sum of the squares of how many there are of each */
+static uint64_t count(const sort_record *r, size_t n, digit d, uint32_t *at)
+{
+    memset(at, 0, ((size_t)1 << d.bits) * sizeof *at);
     for (size_t i = 0; i < n; i++) {
-        at[key_of(&from[i], second) >> shift & mask]++;
+        at[digit_of(&r[i], d)]++;
     }
     uint32_t sum = 0;
-    for (size_t b = 0; b <= mask; b++) {
-        uint32_t count = at[b];
+    uint64_t squares = 0;
+    for (size_t b = 0; b < (size_t)1 << d.bits; b++) {
+        uint32_t c = at[b];
         at[b] = sum;
-        sum += count;
+        sum += c;
+        squares += (uint64_t)c * c;
     }
+    return squares;
+}
+
+static void scatter(const sort_record *from, sort_record *to, size_t n, digit d, uint32_t *at)
+{
     for (size_t i = 0; i < n; i++) {
-        to[at[key_of(&from[i], second) >> shift & mask]++] = from[i];
+        to[at[digit_of(&from[i], d)]++] = from[i];
     }
 }
 
-/* Radix sort by one of the keys, over the bits in which the records differ. */
-static void sort_by(sort_record *r, sort_record *spare, size_t n, bool second, uint64_t diff)
+/* Where a long key's first bits tell most records apart (times, hashes), these bits come first and little is left to
+ * do. @return are they sorted, by both keys? */
+static bool sort_spread(sort_record *r, sort_record *spare, size_t n, bool second, uint64_t diff)
 {
+    uint32_t at[1 << WIDE_BITS];
+    unsigned top = 64U - (unsigned)__builtin_clzll(diff);
+    digit d = {second, top - WIDE_BITS, WIDE_BITS};
+    if (top < LONG_KEY || count(r, n, d, at) > (uint64_t)n * SPREAD) {
+        return false;
+    }
+    scatter(r, spare, n, d, at);
+    insertion(spare, n);
+    memcpy(r, spare, n * sizeof *r);
+    return true;
+}
+
+/* Radix sort by one of the keys, over the bits in which the records differ. @return are they sorted by both keys? */
+static bool sort_by(sort_record *r, sort_record *spare, size_t n, bool second, uint64_t diff)
+{
+    uint32_t at[1 << WIDE_BITS];
     const unsigned bits = n < WIDE_FROM ? NARROW_BITS : WIDE_BITS;
+    if (sort_spread(r, spare, n, second, diff)) {
+        return true;
+    }
     sort_record *from = r;
     sort_record *to = spare;
     for (unsigned shift = 0; shift < 64; shift += bits) {
         if (diff >> shift & ((UINT64_C(1) << bits) - 1)) {
-            pass(from, to, n, second, shift, bits);
+            digit d = {second, shift, bits};
+            (void)count(from, n, d, at);
+            scatter(from, to, n, d, at);
             sort_record *swap = from;
             from = to;
             to = swap;
@@ -90,6 +130,7 @@ static void sort_by(sort_record *r, sort_record *spare, size_t n, bool second, u
     if (from != r) {
         memcpy(r, from, n * sizeof *r);
     }
+    return second;
 }
 
 /* Records of equal first keys, by their second ones. */
@@ -100,10 +141,14 @@ static void sort_tie(sort_record *r, sort_record *spare, size_t n)
         return;
     }
     uint64_t diff = 0;
+    bool sorted = true;
     for (size_t i = 1; i < n; i++) {
         diff |= r[i].k1 ^ r[0].k1;
+        sorted = sorted && r[i].k1 >= r[i - 1].k1;
     }
-    sort_by(r, spare, n, true, diff);
+    if (!sorted) {
+        (void)sort_by(r, spare, n, true, diff);
+    }
 }
 
 /* By the first key, and then what is equal in it: in most tables of links that is little. */
@@ -123,7 +168,9 @@ static void sort_records(sorter *s)
         return;
     }
     s->spare = mem_realloc_array(s->spare, s->cap, sizeof *s->spare);
-    sort_by(s->records, s->spare, s->n, false, diff);
+    if (diff != 0 && sort_by(s->records, s->spare, s->n, false, diff)) {
+        return;
+    }
     for (size_t i = 0; i < s->n;) {
         size_t k = i + 1;
         while (k < s->n && s->records[k].k0 == s->records[i].k0) {

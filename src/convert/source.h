@@ -77,18 +77,18 @@ typedef struct source_name {
 typedef struct totals {
     uint64_t n_events;
     int64_t busy_ns, sum_ns, first_ns, last_ns;
-    int64_t busy_until_ns;
 } totals;
 
 typedef struct source_lane {
     uint32_t thread; /* source's; NO_ID for derived lanes */
     uint32_t rank;   /* source's */
     trace_kind kind;
-    int64_t *ends_ns; /* [n_tracks] end of the last event of each track */
+    int64_t *ends_ns; /* [1 + n_tracks] INT64_MAX, then the end of the last event of each track */
     uint32_t *tracks; /* [n_tracks] source's track ids */
     size_t n_tracks, cap_ends, cap_tracks;
-    int top; /* deepest track with an event that still runs; -1 */
+    size_t top; /* tracks down to the deepest with an event that still runs; 0: nothing runs */
     uint64_t n_overlaps;
+    bool shares; /* its thread has other lanes; where it has none, the lane's totals are the thread's */
     totals sum;
     uint32_t global;
 } source_lane;

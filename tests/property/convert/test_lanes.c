@@ -1,7 +1,8 @@
 /*
  * Contract: whatever the intervals, placing them in order of start gives tracks on which nothing overlaps; an interval
  * that lies inside the one above it stands below it; properly nested input uses exactly as many tracks as it is deep;
- * events without length need no track of their own unless something runs there; busy is the union, sum the sum.
+ * events without length need no track of their own unless something runs there; busy is the union, sum the sum. What a
+ * thread holds is the union and the sum of its lanes, however many it has and whenever they begin.
  */
 #include "cm.h"
 
@@ -150,9 +151,48 @@ static void is_bounded(void **state)
     release(&s);
 }
 
+static void sum_up_threads(void **state)
+{
+    (void)state;
+    prng r;
+    prng_seed(&r, 13);
+    for (int round = 0; round < 200; round++) {
+        source_thread thread = {0};
+        source_rank rank = {0};
+        memset(thread.lanes, 0xff, sizeof thread.lanes);
+        source s = {.threads = &thread, .n_threads = 1, .ranks = &rank, .n_ranks = 1};
+        size_t n = 1 + prng_below(&r, 200);
+        size_t second = prng_below(&r, 200); /* lanes are few at first */
+        int64_t start = (int64_t)prng_below(&r, 100) - 50;
+        int64_t first = start;
+        int64_t until = start;
+        int64_t busy = 0;
+        int64_t sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            trace_kind kind = i < second ? KIND_CPU : (trace_kind)(prng_below(&r, 3) + KIND_CPU);
+            if (thread.lanes[kind] == NO_ID) {
+                thread.lanes[kind] = lane_make(&s, 0, 0, kind);
+            }
+            int64_t end = start + (int64_t)prng_below(&r, 40);
+            assert_true(lane_place(&s, thread.lanes[kind], start, end) != NO_ID);
+            int64_t from = start > until ? start : until;
+            busy += end > from ? end - from : 0;
+            until = end > until ? end : until;
+            sum += end - start;
+            start += (int64_t)prng_below(&r, 30);
+        }
+        lanes_sum_up(&s);
+        assert_true(thread.sum.first_ns == first && thread.sum.last_ns == until);
+        assert_true(thread.sum.busy_ns == busy && thread.sum.sum_ns == sum && thread.sum.n_events == n);
+        assert_true(rank.n_events == n);
+        release(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(never_overlap), cmocka_unit_test(nests),
-                                       cmocka_unit_test(by_hand), cmocka_unit_test(is_bounded)};
+                                       cmocka_unit_test(by_hand), cmocka_unit_test(is_bounded),
+                                       cmocka_unit_test(sum_up_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,9 @@ static void sorts_records(void **state)
         for (size_t i = 0; i < n; i++) {
             want[i].k0 = round % 3 ? prng_below(&r, round % 5 ? 50 : 3) : prng_next(&r);
             want[i].k1 = round % 4 ? sorter_key((int64_t)prng_next(&r)) : prng_below(&r, 2);
+            if (round % 8 == 6) { /* long keys, of which many begin alike */
+                want[i].k1 = prng_below(&r, 2) << 60 | prng_below(&r, 1 << 30);
+            }
             want[i].v = i;
             assert_int_equal(sorter_push(&s, want[i].k0, want[i].k1, i, NULL), MAREY_OK);
         }
