@@ -98,16 +98,16 @@ static void extend_step(annotation *a, const annotated *e)
 }
 
 /* How many of this name were there in this step before. */
-static inline uint32_t occurrence(annotation *a, uint32_t rank, source_name *n, uint32_t step)
+static inline uint32_t occurrence(annotation *a, uint32_t rank, uint32_t name, uint32_t step)
 {
     if (a->s->n_ranks == 1) {
-        if (n->count_step != step) {
-            n->count_step = step;
-            n->count = 0;
+        name_count *c = &a->counts[name];
+        if (c->step != step) {
+            *c = (name_count){.step = step};
         }
-        return n->count++;
+        return c->n++;
     }
-    uint64_t *v = map64_put(&a->ranks[rank].counts, (uint64_t)(n - a->s->names));
+    uint64_t *v = map64_put(&a->ranks[rank].counts, name);
     uint32_t count = *v >> 32 == step ? (uint32_t)*v : 0;
     *v = (uint64_t)step << 32 | (count + 1);
     return count;
@@ -140,7 +140,6 @@ static bool place(annotation *a, annotated *e)
     source_thread *t = &s->threads[e->thread];
     if (t->lanes[e->kind] == NO_ID) {
         t->lanes[e->kind] = lane_make(s, e->rank, e->thread, e->kind);
-        a->threads[e->thread].lanes[e->kind] = t->is_async ? NO_ID : t->lanes[e->kind];
     }
     uint32_t track = lane_place(s, t->lanes[e->kind], e->start_ns, e->end_ns);
     e->row->thread = track;
@@ -158,31 +157,32 @@ static bool place(annotation *a, annotated *e)
 
 /*
  * Most events are of the host, say nothing of steps or phases and have no flow's end by their own: a place on their
- * lane and a number are all that they need. @return false when the event is none of these, or anything about it is new
+ * lane and a number are all that they need.
  */
+static inline bool is_plain(const annotation *a, const run_row *row)
+{
+    const source_name *name = &a->s->names[row->name];
+    const thread_state *t = &a->threads[row->thread];
+    const int64_t end_ns = run_row_end(row);
+    const bool has_length = end_ns > row->start_ns; /* and fits */
+    return name->traits & NAME_PLAIN && !(row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED)) && has_length &&
+           t->flows.next_ns > end_ns && !t->is_async && row->start_ns < a->ranks[t->rank].steps_until_ns;
+}
+
+/* @return false when the event is not plain, or anything about its place is new */
 static inline bool annotate_plain(annotation *a, run_row *row)
 {
-    source *s = a->s;
-    source_name *name = &s->names[row->name];
-    const uint32_t thread = row->thread;
-    const thread_state *t = &a->threads[thread];
-    const rank_state *rank = &a->ranks[t->rank];
-    const uint32_t lane = t->lanes[name->kind];
-    const int64_t start_ns = row->start_ns;
-    const int64_t end_ns = (int64_t)((uint64_t)start_ns + (uint64_t)row->dur_ns);
-    bool has_length = end_ns > start_ns; /* and fits */
-    if (!(name->traits & NAME_PLAIN) || row->flags & (EVENT_UNFINISHED | EVENT_REPAIRED) || !has_length ||
-        t->flows.next_ns <= end_ns || lane == NO_ID || start_ns >= rank->steps_until_ns) {
-        return false;
-    }
-    uint32_t track = lane_place_inside(s, &s->lanes[lane], start_ns, end_ns);
+    uint32_t track = is_plain(a, row) ? lane_find_inside(a->s, row) : NO_ID;
     if (track == NO_ID) {
         return false;
     }
-    row->klass = name->klass;
-    row->instance = occurrence(a, t->rank, name, rank->step);
+    const uint8_t klass = a->s->names[row->name].klass;
+    const uint32_t rank = a->threads[row->thread].rank;
+    const uint32_t step = a->ranks[rank].step;
+    row->klass = klass;
+    row->instance = occurrence(a, rank, row->name, step);
     if (row->link != 0) {
-        row->link = name->klass == CLASS_RUNTIME ? launch_note(a, thread, t->rank, row, rank->step) : 0;
+        row->link = klass == CLASS_RUNTIME ? launch_note(a, row->thread, rank, row, step) : 0;
     }
     row->thread = track;
     return true;
@@ -230,7 +230,7 @@ static __attribute__((noinline)) marey_status annotate_row(annotation *a, const 
         collectives_meet(a, &e);
     }
     row->link = e.tag;
-    row->instance = occurrence(a, e.rank, e.name, e.step);
+    row->instance = occurrence(a, e.rank, row->name, e.step);
     if (status == MAREY_OK && kind_is_device(e.kind)) {
         launched = contexts_of_kernel(a, &e, launched);
         extend_step(a, &e);
@@ -246,11 +246,11 @@ static void prepare(annotation *a)
     a->launch_seed = hash_bytes("launches", 8) | 1;
     a->threads = mem_calloc(s->n_threads ? s->n_threads : 1, sizeof *a->threads);
     a->ranks = mem_calloc(s->n_ranks ? s->n_ranks : 1, sizeof *a->ranks);
+    a->counts = mem_calloc(s->n_ranks == 1 ? s->n_names : 1, sizeof *a->counts);
     for (size_t i = 0; i < s->n_threads; i++) {
         a->threads[i].rank = s->n_ranks > 1 ? s->threads[i].pid_id : 0;
         a->threads[i].flows.next_ns = INT64_MAX;
         a->threads[i].is_async = s->threads[i].is_async;
-        memset(a->threads[i].lanes, 0xff, sizeof a->threads[i].lanes);
     }
     for (size_t i = 0; i < s->n_ranks; i++) {
         a->ranks[i].run.klass = CLASS_COUNT;
@@ -273,6 +273,7 @@ static void release(annotation *a)
     }
     free(a->threads);
     free(a->ranks);
+    free(a->counts);
     contexts_release(a);
     free(a->order_filter);
     free(a->phases.rows);
@@ -335,10 +336,11 @@ static void count_losses(const annotation *a)
     lost_count(s, LOST_OVERFLOW, a->n_overflows);
 }
 
-static bool may_match(const annotation *a, run_cursor *c)
+/* Makes the row the cursor's current one, too. */
+static bool is_odd(const annotation *a, run_cursor *c)
 {
     run_cursor_look(c);
-    return order_may_match(a, run_cursor_order(c));
+    return a->s->context_flows.n_total > 0 || order_may_match(a, run_cursor_order(c));
 }
 
 /* The top cursor's rows in memory, for as long as no other cursor's come between. */
@@ -350,15 +352,14 @@ static marey_status annotate_stretch(annotation *a, const run_merge *m)
     const uint32_t *first = c->at;
     const uint32_t *end = c->end - first > LONGEST ? first + LONGEST : c->end;
     const uint32_t *at = first;
-    const bool none_is_plain = a->s->context_flows.n_total > 0;
     marey_status status = MAREY_OK;
     do {
-        run_row *row = pieces[*at / RUN_ROWS].rows + *at % RUN_ROWS;
+        run_row *row = run_row_at(pieces, *at);
         if (row->start_ns >= m->rival_ns && at != first) {
             break;
         }
         c->at = at;
-        if (none_is_plain || (a->plain_may_match && may_match(a, c)) || !annotate_plain(a, row)) {
+        if ((a->may_be_odd && is_odd(a, c)) || !annotate_plain(a, row)) {
             run_cursor_look(c);
             status = annotate_row(a, c);
         }
@@ -397,6 +398,7 @@ marey_status annotate_source(source *s)
         status = contexts_prepare(&a);
     }
     if (status == MAREY_OK) {
+        a.may_be_odd |= s->context_flows.n_total > 0;
         status = annotate_rows(&a);
         lanes_sum_up(s);
         launches_end(&a);

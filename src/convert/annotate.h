@@ -31,10 +31,9 @@ typedef struct flow_cursor {
 } flow_cursor;
 
 typedef struct thread_state {
-    uint32_t lanes[KIND_COUNT]; /* source's, of the plain events on it; NO_ID: none, or none are plain */
+    flow_cursor flows;
     uint32_t rank;
     bool is_async;
-    flow_cursor flows;
     context_entry *stack;
     mark_entry *marks;
     size_t n_stack, cap_stack, n_marks, cap_marks;
@@ -103,15 +102,21 @@ typedef struct flow_contexts {
     map64 noted, old_noted; /* flow -> context and step at its start */
 } flow_contexts;
 
+/* How often a name was there in a step (+ 1). */
+typedef struct name_count {
+    uint32_t step, n;
+} name_count;
+
 typedef struct annotation {
     source *s;
     thread_state *threads;
     rank_state *ranks;
+    name_count *counts; /* by name, where the source is one rank */
     uint64_t n_launches, n_orphans;
     uint64_t launch_seed;   /* odd; not to be foreseen by who writes an input */
     uint64_t *order_filter; /* bits: an event of this order number may have collective arguments */
     size_t n_stated;        /* collectives of the input; those made here follow */
-    bool plain_may_match;   /* events of NAME_PLAIN names may have them too */
+    bool may_be_odd;        /* more than its name says may be known of an event of a NAME_PLAIN name */
     derived_rows phases;
     flow_contexts contexts;
     uint64_t n_unmatched_flows, n_dropped_marks, n_dropped_events, n_overflows;
@@ -191,6 +196,12 @@ static inline uint32_t lane_place(source *s, uint32_t lane, int64_t start_ns, in
 {
     uint32_t track = lane_place_inside(s, &s->lanes[lane], start_ns, end_ns);
     return track != NO_ID ? track : lane_place_apart(s, lane, start_ns, end_ns);
+}
+/** The same for a row that has a length, where its lane is there. */
+static inline uint32_t lane_find_inside(source *s, const run_row *row)
+{
+    const uint32_t lane = s->threads[row->thread].lanes[s->names[row->name].kind];
+    return lane == NO_ID ? NO_ID : lane_place_inside(s, &s->lanes[lane], row->start_ns, run_row_end(row));
 }
 /** Once all events of threads are placed: what threads and ranks hold. */
 void lanes_sum_up(source *s);

@@ -191,7 +191,7 @@ void collectives_prepare(annotation *a)
         a->order_filter[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
     a->n_stated = s->n_collectives;
-    a->plain_may_match = !mark_names(a);
+    a->may_be_odd = !mark_names(a);
 }
 
 static source_collective *find_collective(const annotation *a, uint64_t order)

@@ -148,12 +148,20 @@ static inline run_cursor *run_merge_top(const run_merge *m)
 }
 /* The rest of run_merge_next(), where the top may have to give way, or has no more rows in memory. */
 marey_status run_merge_turn(run_merge *m, diag *d);
+static inline run_row *run_row_at(const run_piece *pieces, uint32_t place)
+{
+    return pieces[place / RUN_ROWS].rows + place % RUN_ROWS;
+}
+/** The row's end; no later than its start where that does not fit. */
+static inline int64_t run_row_end(const run_row *row)
+{
+    return (int64_t)((uint64_t)row->start_ns + (uint64_t)row->dur_ns);
+}
 /* Makes the row at the cursor's place its current one. */
 static inline void run_cursor_look(run_cursor *c)
 {
-    const run_piece *p = &c->pieces[*c->at / RUN_ROWS];
-    c->piece = p;
-    c->row = p->rows + *c->at % RUN_ROWS;
+    c->piece = &c->pieces[*c->at / RUN_ROWS];
+    c->row = run_row_at(c->pieces, *c->at);
 }
 /** The current row's start on the common clock. */
 static inline int64_t run_cursor_key(const run_cursor *c)

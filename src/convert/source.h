@@ -69,9 +69,7 @@ enum {
 typedef struct source_name {
     uint32_t global; /* into model.names */
     uint8_t kind, klass, mark;
-    uint8_t traits;      /* NAME_... */
-    uint32_t count_step; /* step + 1 of `count` */
-    uint32_t count;      /* occurrences in that step, where the source is one rank */
+    uint8_t traits; /* NAME_... */
 } source_name;
 
 typedef struct totals {
