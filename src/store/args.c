@@ -221,15 +221,14 @@ AVX512 static inline __m512i zigzag_of(unsigned changed, __m512i now, __m512i be
     return _mm512_xor_si512(_mm512_slli_epi64(change, 1), _mm512_srai_epi64(change, 63));
 }
 
-AVX512 static inline uint8_t *put_narrow_avx512(uint8_t *out, const char *values, uint32_t *words, size_t n,
-                                                uint8_t *mask)
+AVX512 static uint8_t *put_narrow_avx512(uint8_t *out, const char *values, uint32_t *words, size_t n, uint8_t *mask)
 {
     for (size_t i = 0; i < n; i += 8, values += 8 * sizeof *words, words += 8) {
         __m256i now = _mm256_loadu_si256((const __m256i *)(const void *)values);
         __m256i before = _mm256_loadu_si256((const __m256i *)(const void *)words);
         unsigned changed = _mm256_cmpneq_epi32_mask(now, before) & there_are(n, i);
         *mask++ = (uint8_t)changed;
-        _mm256_storeu_si256((__m256i *)(void *)words, _mm256_mask_mov_epi32(before, (__mmask8)changed, now));
+        _mm256_storeu_si256((__m256i *)(void *)words, now); /* what is behind the values is nobody else's */
         out = put_groups(out, zigzag_of(changed, _mm512_cvtepu32_epi64(now), _mm512_cvtepu32_epi64(before)), changed);
     }
     return out;
@@ -251,7 +250,7 @@ AVX512 static inline uint8_t *put_wide_avx512(uint8_t *out, arg_values values, u
             continue;
         }
         *mask++ = (uint8_t)changed;
-        _mm512_storeu_si512(words, _mm512_mask_mov_epi64(before, (__mmask8)changed, now));
+        _mm512_storeu_si512(words, now);
         out = put_groups(out, zigzag, changed);
     }
     return out;
@@ -263,7 +262,7 @@ AVX512 static inline uint8_t *put_wide_avx512(uint8_t *out, arg_values values, u
 static size_t reserve_words(args_encoder *e, size_t n)
 {
     size_t first = e->n_words;
-    n = (n + WORDS_PAD - 1) / WORDS_PAD * WORDS_PAD;
+    n = (n + WORDS_PAD) / WORDS_PAD * WORDS_PAD; /* some even where there are no values */
     VEC_RESERVE(e->words, e->cap_words, first + n + WORDS_PAD);
     memset(e->words + first, 0, (n + WORDS_PAD) * sizeof *e->words);
     e->n_words += n;
@@ -378,41 +377,77 @@ static uint8_t *add_plain(args_encoder *e, uint8_t *refs, const char *const *rec
 }
 
 #ifdef __x86_64__
-/* The template of an event as most are: it was there before and has few values, all narrow. NULL: it is another */
-static inline local_template *usual_template(const args_encoder *e, const char *record, uint32_t len, uint32_t *index)
+/* What all events of a kind that is usual look at, at hand; and where the next one's changes go. */
+typedef struct at_hand {
+    const uint32_t *local;
+    const local_template *templates;
+    uint32_t *words;
+    const uint8_t *mask_end, *out_end;
+    uint8_t *mask, *out;
+    size_t n_local;
+} at_hand;
+
+static at_hand take_at_hand(args_encoder *e)
 {
-    if (len == 0) {
+    return (at_hand){.local = e->local,
+                     .templates = e->templates,
+                     .words = e->words,
+                     .mask_end = e->masks.p + e->masks.cap,
+                     .out_end = e->numbers.p + e->numbers.cap - NUMBERS_PAD,
+                     .mask = e->masks.p + e->masks.n,
+                     .out = e->numbers.p + e->numbers.n,
+                     .n_local = e->n_local};
+}
+
+/* Of a usual event: at most eight values mostly. */
+AVX512 static inline void put_usual(at_hand *h, const local_template *t, const char *values)
+{
+    uint32_t *words = h->words + t->first_word;
+    if (t->n_values > 8) {
+        h->out = put_narrow_avx512(h->out, values, words, t->n_values, h->mask);
+        h->mask += (t->n_values + 7) / 8;
+        return;
+    }
+    __m256i now = _mm256_loadu_si256((const __m256i *)(const void *)values);
+    __m256i before = _mm256_loadu_si256((const __m256i *)(const void *)words);
+    unsigned changed = _bzhi_u32(_mm256_cmpneq_epi32_mask(now, before), t->n_values);
+    *h->mask = (uint8_t)changed;
+    h->mask += t->n_values > 0;
+    _mm256_storeu_si256((__m256i *)(void *)words, now);
+    h->out = put_groups(h->out, zigzag_of(changed, _mm512_cvtepu32_epi64(now), _mm512_cvtepu32_epi64(before)), changed);
+}
+
+/* An event as most are: its template was there before, and its values are narrow. @return behind its reference; NULL:
+ * it is another */
+AVX512 static inline uint8_t *add_usual(at_hand *h, uint8_t *refs, const char *record)
+{
+    uint32_t shape = 0;
+    memcpy(&shape, record, sizeof shape); /* of a wide one it is higher than any */
+    uint32_t index = shape - 1 < h->n_local ? h->local[shape - 1] : 0;
+    const local_template *t = &h->templates[index - 1];
+    if (index == 0 || t->is_wide || (size_t)(h->out_end - h->out) < (size_t)t->n_values * MOST_VARINT ||
+        (size_t)(h->mask_end - h->mask) <= t->n_values / 8) {
         return NULL;
     }
-    uint32_t shape = 0;
-    memcpy(&shape, record, sizeof shape); /* none is so high that a wide one were among those of the block */
-    *index = shape - 1 < e->n_local ? e->local[shape - 1] : 0;
-    local_template *t = &e->templates[*index - 1];
-    return *index != 0 && !t->is_wide && t->n_values <= 8 ? t : NULL;
+    put_usual(h, t, record + sizeof shape);
+    return put_ref(refs, index + 1);
 }
 
 AVX512 static uint8_t *add_avx512(args_encoder *e, uint8_t *refs, const char *const *records, const uint32_t *len,
                                   size_t n)
 {
-    enum { MOST_USUAL = 8 * MOST_VARINT + NUMBERS_PAD };
-    changes c = room_for(e, 0);
+    at_hand h = take_at_hand(e);
     for (size_t i = 0; i < n; i++) {
-        uint32_t index = 0;
         fetch_ahead(records, i, n);
-        const local_template *t = usual_template(e, records[i], len[i], &index);
-        bool has_room = e->numbers.p + e->numbers.cap - c.out >= MOST_USUAL && e->masks.p + e->masks.cap > c.mask;
-        if (t && has_room) {
-            refs = put_ref(refs, index + 1);
-            c.out =
-                put_narrow_avx512(c.out, records[i] + sizeof(uint32_t), e->words + t->first_word, t->n_values, c.mask);
-            c.mask += t->n_values > 0;
-            continue;
+        uint8_t *behind = len[i] > 0 ? add_usual(&h, refs, records[i]) : NULL;
+        if (!behind) {
+            put_so_far(e, h.mask, h.out);
+            behind = add_one(e, refs, records[i], len[i]);
+            h = take_at_hand(e);
         }
-        put_so_far(e, c.mask, c.out);
-        refs = add_one(e, refs, records[i], len[i]);
-        c = room_for(e, 0);
+        refs = behind;
     }
-    put_so_far(e, c.mask, c.out);
+    put_so_far(e, h.mask, h.out);
     return refs;
 }
 #endif
