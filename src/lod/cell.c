@@ -189,6 +189,23 @@ static void merge_times(unsigned n_sub, lod_cell *into, const lod_cell *c, int64
     merge_rest(into, c);
 }
 
+/* A cell of nothing else. Of the classes only what is present is set. */
+static void take_times(unsigned n_sub, lod_cell *into, const lod_cell *c, int64_t times)
+{
+    for (unsigned m = c->mask; m != 0; m &= m - 1) {
+        unsigned k = (unsigned)__builtin_ctz(m);
+        into->class_ns[k] = c->class_ns[k] * times;
+    }
+    for (unsigned s = 0; s < n_sub; s++) {
+        into->busy_ns[s] = c->busy_ns[s] * times;
+    }
+    into->longest_ns = c->longest_ns;
+    into->count = 0;
+    into->mask = c->mask;
+    into->severity = c->severity;
+    into->subs = c->subs;
+}
+
 static void close_cell(lod_block *b, unsigned row, unsigned level, lod_cell *c)
 {
     record(b, level, row, c, c->bin, 1);
@@ -259,8 +276,8 @@ static void lift_run(lod_block *b, unsigned row, uint64_t bin, uint64_t n, const
         tails[level++] = (n & mask) << shift;
         n >>= LOD_FACTOR_BITS;
         if (n > 0) {
-            lod_cell_room c = {.room = {0}};
-            merge_times(a->n_sub, &c.cell, one, (int64_t)1 << (shift + LOD_FACTOR_BITS));
+            lod_cell_room c; /* likewise */
+            take_times(a->n_sub, &c.cell, one, (int64_t)1 << (shift + LOD_FACTOR_BITS));
             lod_cell_close(b, row, level);
             record(b, level, row, &c.cell, bin, n);
         }

@@ -46,11 +46,15 @@ static void go_on(lod_block *b, unsigned row, const lod_event *e)
     uint64_t bin = (uint64_t)r->next_ns >> b->shift;
     uint64_t end = (uint64_t)to >> b->shift;
     if (end > bin) {
-        lod_cell_room c = {.room = {0}};
-        lod_cell_touch(&c.cell, e);
-        c.cell.class_ns[e->klass] = (int64_t)1 << b->shift;
+        lod_cell one; /* of the classes only what is present is looked at */
+        one.longest_ns = e->dur_ns > 0 ? e->dur_ns : 0;
+        one.count = 0;
+        one.mask = (uint16_t)(1U << e->klass);
+        one.severity = e->severity;
+        one.subs = 0;
+        one.class_ns[e->klass] = (int64_t)1 << b->shift;
         lod_cell_close(b, row, b->base);
-        lod_cell_run(b, row, bin, end - bin, &c.cell);
+        lod_cell_run(b, row, bin, end - bin, &one);
         r->next_ns = bin_start(b, end);
     }
     if (to > r->next_ns) {
