@@ -196,10 +196,9 @@ static size_t pack_parts(codec *c, const uint8_t *in, const deflate_part *parts,
     return deflate_parts(c->runs, in, parts, n_parts, patience, c->packed, bytes + DEFLATE_SLACK);
 }
 
-/* More repeats among texts than among numbers. */
-static unsigned patience_for(size_t size, codec_look look)
+static unsigned patience_for(codec_look look)
 {
-    return look == CODEC_RUNS ? DEFLATE_RUNS : size == 1 ? DEFLATE_PATIENCE + 1 : DEFLATE_PATIENCE;
+    return look == CODEC_RUNS ? (unsigned)DEFLATE_RUNS : (unsigned)DEFLATE_PATIENCE;
 }
 
 /* Where hardly anything repeats: libdeflate knows how to store bytes as they are. */
@@ -223,7 +222,7 @@ static size_t pack_sparse(codec *c, const void *data, size_t n, size_t whole, si
         c->planes[k * stride + n] = 0;
         parts[k] = (deflate_part){k * stride, n, whole - n};
     }
-    return pack_parts(c, c->planes, parts, size, patience_for(size, look), whole * size);
+    return pack_parts(c, c->planes, parts, size, patience_for(look), whole * size);
 }
 
 static size_t pack_whole(codec *c, const void *data, size_t n, size_t size, codec_look look)
@@ -238,7 +237,7 @@ static size_t pack_whole(codec *c, const void *data, size_t n, size_t size, code
     for (size_t k = 0; k < size; k++) {
         parts[k] = (deflate_part){k * n, n, 0};
     }
-    size_t length = pack_parts(c, in, parts, size, patience_for(size, look), n * size);
+    size_t length = pack_parts(c, in, parts, size, patience_for(look), n * size);
     length = length > 0 ? length : pack_noise(c, in, n * size);
     MAREY_ASSERT(length > 0);
     return length;
