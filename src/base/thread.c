@@ -20,13 +20,32 @@ struct pool {
     job *head;
     job **tail;
     size_t backlog;
+    atomic_uint n_events; /* jobs that came, and stop: who looks for a change sees it here before it sleeps */
     bool stop;
+    bool looks; /* there are cores for it */
     unsigned n;
     pthread_t threads[];
 };
 
+/* Waking a thread costs 50 µs and, where a processor that rests has to be woken as well, up to some ms: so one looks for
+ * a while before it sleeps. */
+static void look_for_job(pool *p)
+{
+    enum { LOOKS = 8 };
+    (void)pthread_mutex_lock(&p->lock);
+    unsigned seen = atomic_load(&p->n_events);
+    bool has_one = p->head || p->stop || !p->looks;
+    (void)pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < LOOKS && !has_one && atomic_load(&p->n_events) == seen; i++) {
+        thread_spin(&p->n_events, seen);
+    }
+}
+
 static job *take(pool *p, bool waits)
 {
+    if (waits) {
+        look_for_job(p);
+    }
     (void)pthread_mutex_lock(&p->lock);
     while (waits && !p->head && !p->stop) {
         (void)pthread_cond_wait(&p->wake, &p->lock);
@@ -86,6 +105,7 @@ pool *pool_create(unsigned n_threads)
     (void)pthread_cond_init(&p->wake, NULL);
     (void)pthread_cond_init(&p->idle, NULL);
     p->tail = &p->head;
+    p->looks = thread_cores() > 1;
     for (unsigned i = 0; i < n; i++) {
         if (pthread_create(&p->threads[i], NULL, work, p) != 0) {
             break;
@@ -104,6 +124,7 @@ void pool_run(pool *p, pool_fn fn, void *ctx)
     *p->tail = j;
     p->tail = &j->next;
     p->backlog++;
+    (void)atomic_fetch_add(&p->n_events, 1);
     (void)pthread_cond_signal(&p->wake);
     (void)pthread_mutex_unlock(&p->lock);
 }
@@ -202,6 +223,7 @@ void pool_destroy(pool **pp)
     pool_wait(p);
     (void)pthread_mutex_lock(&p->lock);
     p->stop = true;
+    (void)atomic_fetch_add(&p->n_events, 1);
     (void)pthread_cond_broadcast(&p->wake);
     (void)pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->n; i++) {
