@@ -137,7 +137,7 @@ static size_t read_memory(void *ctx, void *dst, size_t cap)
 static marey_status run_in_place(window *win, jwalk *w, const jstream_options *o, memory_text *m)
 {
     size_t whole = win->cap / 64 * 64;
-    while (m->n - m->at >= whole + JWALK_PAD_BYTES) {
+    while (m->n - m->at >= whole + JWALK_PAD_BYTES && (!o->look || o->look(o->ctx, m->at, whole + JWALK_PAD_BYTES))) {
         size_t consumed = 0;
         jwalk_result result = walk_text(&win->room, w, o, m->text + m->at, whole, false, &consumed);
         m->at += consumed;
@@ -284,9 +284,12 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
     marey_status status = MAREY_OK;
     if (o.memory) {
         status = run_in_place(&win, w, &o, &m);
-        o.read = read_memory;
+        o.read = o.look ? o.read : read_memory;
+        if (o.look) {
+            o.look_away(o.ctx, m.at);
+        }
     }
-    o.read_ctx = o.memory ? (void *)&m : o.ctx;
+    o.read_ctx = o.memory && !o.look ? (void *)&m : o.ctx;
     if (!o.memory && o.take) {
         status = run_taken(&win, w, &o);
     }

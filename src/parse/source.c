@@ -232,6 +232,7 @@ void source_close(source **ps)
     }
     stop_decoder(s);
     archive_close(s);
+    source_let_go(s);
     if (s->raw.fd >= 0) {
         (void)close(s->raw.fd);
     }

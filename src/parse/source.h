@@ -58,6 +58,24 @@ void source_seek(source *s, uint64_t offset);
 /** OK, or IO when reading failed (a message was added). */
 marey_status source_status(const source *s);
 
+/* ------------------------------------------------------------------ text where it lies */
+
+/**
+ * The whole text of a large file that is not packed, where it lies, without a copy, until source_let_go(). What is
+ * touched is looked at first. While it is held nobody can open the file for writing, but has to wait: so it is held in
+ * steps that take milliseconds, each with its look, and let go when one is refused.
+ *
+ * @param n the file's bytes; nothing behind them may be touched
+ * @return NULL: it has to be read
+ */
+const char *source_hold_text(source *s, size_t *n);
+/** Of such a text: before these bytes are touched. On any thread. @return false: they must not be, let it go */
+bool source_look(const source *s, uint64_t offset, size_t n);
+/** They are not wanted any more: their memory goes back. They may be looked at again. On any thread. */
+void source_look_away(const source *s, uint64_t offset, size_t n);
+/** Nothing of the text may be touched any more. */
+void source_let_go(source *s);
+
 /** Members of the archive that are files (0: not an archive). */
 size_t source_n_members(const source *s);
 const char *source_member_name(const source *s, size_t i);

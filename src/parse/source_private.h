@@ -29,6 +29,8 @@ typedef struct raw_input {
     uint8_t *buf;
     size_t at, end; /* unread part of buf */
     bool eof;
+    void *held; /* the whole file, see source_hold_text(); NULL */
+    size_t held_bytes;
 } raw_input;
 
 typedef enum source_kind { SOURCE_PLAIN, SOURCE_GZIP, SOURCE_ZSTD } source_kind;

@@ -341,8 +341,13 @@ static void work(void *ctx, size_t i, unsigned worker)
             break; /* what it holds is left for the caller */
         }
         choose_size(h, began_ns, read_ns, clock_now_ns());
+        uint64_t begin = h->part.offset;
+        size_t n = h->part.n;
         goes_on = take_result(h);
         end_turn(p, goes_on);
+        if (p->o->held) {
+            p->o->look_away(p->o->ctx, (size_t)begin, n);
+        }
         if (p->c->b->after_flush) {
             p->c->b->after_flush(p->c->b->flush_ctx);
         }
@@ -386,7 +391,13 @@ marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, c
                               bool *is_over)
 {
     parts p = {.c = c, .o = o, .bare = c->walk.bare};
-    p.supply = (chrome_supply){.read = o->read, .read_at = o->read_at, .ctx = o->ctx, .least_bytes = o->part_bytes};
+    p.supply = (chrome_supply){.read = o->read,
+                               .read_at = o->read_at,
+                               .held = o->held,
+                               .held_bytes = o->held_bytes,
+                               .look = o->look,
+                               .ctx = o->ctx,
+                               .least_bytes = o->part_bytes};
     const diag *d = c->b->diag;
     p.file = d && c->b->file < d->n_files ? d->files[c->b->file] : "";
     chrome_supply_init(&p.supply, c->walk.offset, rest, n);

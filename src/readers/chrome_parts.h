@@ -28,7 +28,11 @@ typedef struct chrome_parts_options {
     size_t (*read)(void *ctx, void *dst, size_t cap); /* the text behind `rest`; 0: the end */
     /* Where the stream's text lies open at any offset; else NULL. As chrome_supply.read_at. */
     bool (*read_at)(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *got);
-    bool (*progress)(void *ctx); /* after each part; false: stop. NULL: none */
+    const char *held; /* as chrome_supply.held */
+    size_t held_bytes;
+    bool (*look)(void *ctx, size_t at, size_t n);
+    void (*look_away)(void *ctx, size_t at, size_t n); /* from what is held and was dealt with; on any thread */
+    bool (*progress)(void *ctx);                       /* after each part; false: stop. NULL: none */
     void *ctx;
     pool *workers; /* on which parts are read, beside the caller's thread; NULL: some are made for the time */
     const jstream_options *walk; /* how to walk a part: see jstream_part() */

@@ -115,7 +115,7 @@ static bool fill(const chrome_supply *s, chrome_part *p, size_t cap)
     make_room(p, cap);
     size_t got = 1;
     while (p->n < cap && got > 0) {
-        got = s->read(s->ctx, p->text + p->n, cap - p->n);
+        got = s->read(s->ctx, p->room + p->n, cap - p->n);
         p->n += got;
     }
     return got > 0;
@@ -128,7 +128,7 @@ static void cut_part(chrome_supply *s, chrome_part *p, size_t bytes)
     make_room(p, cap);
     p->n = s->carry.n;
     if (p->n > 0) {
-        memcpy(p->text, s->carry.s, p->n);
+        memcpy(p->room, s->carry.s, p->n);
     }
     strbuf_clear(&s->carry);
     p->is_last = !fill(s, p, cap);
@@ -146,26 +146,51 @@ static void cut_part(chrome_supply *s, chrome_part *p, size_t bytes)
 
 /* ---- by offsets ---- */
 
-/* Text that a thread reads at an offset. */
+/* Text that a thread reads at an offset, or looks at. */
 typedef struct stretch {
     const chrome_supply *s;
     chrome_part *p;
+    const char *text;
     uint64_t offset; /* of the first byte */
     size_t n;
+    bool is_held;
     bool is_end; /* nothing follows */
     bool failed;
 } stretch;
 
+/* Near the end there may be no readable bytes behind the text: that is read. */
+static bool may_hold(const stretch *t, size_t n)
+{
+    return t->s->held && t->offset < t->s->held_bytes && t->s->held_bytes - t->offset >= n + JWALK_PAD_BYTES;
+}
+
+static void copy_to(stretch *t, size_t n)
+{
+    size_t from = t->is_held ? 0 : t->n; /* what was looked at is copied, too */
+    make_room(t->p, n);
+    size_t got = 0;
+    t->failed |= !t->s->read_at(t->s->ctx, t->p->room + from, n - from, t->offset + from, &got);
+    t->n = from + got;
+    t->is_end = t->n < n;
+    t->is_held = false;
+    t->text = t->p->room;
+}
+
 static void read_to(stretch *t, size_t n)
 {
-    if (n > t->n && !t->is_end) {
-        make_room(t->p, n);
-        size_t wanted = n - t->n;
-        size_t got = 0;
-        t->failed |= !t->s->read_at(t->s->ctx, t->p->room + t->n, wanted, t->offset + t->n, &got);
-        t->n += got;
-        t->is_end = got < wanted;
+    if (n <= t->n || t->is_end) {
+        return;
     }
+    if ((t->is_held || t->n == 0) && may_hold(t, n)) {
+        size_t begin = (size_t)t->offset + t->n;
+        t->failed |= !t->s->look(t->s->ctx, begin, n - t->n + JWALK_PAD_BYTES);
+        t->is_held = true;
+        t->is_end = t->failed;
+        t->text = t->s->held + t->offset;
+        t->n = t->failed ? t->n : n;
+        return;
+    }
+    copy_to(t, n);
 }
 
 /* The first guess at or behind a place of the stretch. NOWHERE: there is none before the end, or none near */
@@ -178,7 +203,7 @@ static size_t find_begin(stretch *t, size_t from)
         size_t end = from + ahead;
         read_to(t, end + GUESS_BYTES);
         end = end < t->n ? end : t->n;
-        size_t at = done < end ? first_guess(t->s, t->p->room, t->n, done, end) : NOWHERE;
+        size_t at = done < end ? first_guess(t->s, t->text, t->n, done, end) : NOWHERE;
         if (at != NOWHERE || t->is_end || ahead == most) {
             return at;
         }
@@ -199,7 +224,7 @@ static void read_part(const chrome_supply *s, chrome_part *p, uint64_t offset, s
     p->n = 0;
     if (!p->is_void) {
         p->offset = t.offset + begin;
-        p->text = p->room + begin;
+        p->text = t.text + begin;
         p->n = (end == NOWHERE ? t.n : end) - begin;
     }
 }

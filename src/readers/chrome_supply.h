@@ -22,12 +22,12 @@ enum { CHROME_LEAD_BYTES_MAX = 64 };
 
 /* A thread's, for one part after another. Owner: the thread; chrome_part_deinit(). */
 typedef struct chrome_part {
-    char *text;      /* n bytes and JWALK_PAD_BYTES, in `room` */
-    size_t n;        /* 0: events of the parts before reach over it */
-    uint64_t offset; /* in the stream */
-    unsigned number; /* 0, 1, ... as they were given out */
-    bool is_last;    /* the stream ends with it */
-    bool is_void;    /* there is none, for no event seems to begin behind those before, or none near: parts end here */
+    const char *text; /* n bytes and JWALK_PAD_BYTES, in `room`, or held */
+    size_t n;         /* 0: events of the parts before reach over it */
+    uint64_t offset;  /* in the stream */
+    unsigned number;  /* 0, 1, ... as they were given out */
+    bool is_last;     /* the stream ends with it */
+    bool is_void;     /* there is none, for no event seems to begin behind those before, or none near: parts end here */
     char *room;
     size_t cap;
 } chrome_part;
@@ -37,6 +37,11 @@ typedef struct chrome_supply {
     size_t (*read)(void *ctx, void *dst, size_t cap); /* the text behind `rest`; 0: the end */
     /* On any thread. Less than `cap`: the stream ends there. @return false: it can't be read */
     bool (*read_at)(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *got);
+    /* With read_at, may be NULL: the stream's text, as long as `look` says so of a stretch of it before it is touched,
+     * on any thread. Where it says no, there are no parts any more. */
+    const char *held;
+    size_t held_bytes;
+    bool (*look)(void *ctx, size_t at, size_t n);
     void *ctx;
     size_t least_bytes; /* of a part */
     /* private */

@@ -11,86 +11,18 @@
 #include "parse/source.h"
 #include "readers/chrome.h"
 #include "readers/chrome_parts.h"
+#include "readers/head.h"
 
 enum {
-    HEAD_BYTES = 64 * 1024,
     LEAD_BYTES = 128 * 1024, /* walked before the first part, so that shapes of arguments are known to all */
     AHEAD_MIN_BYTES = 512 * 1024,
     AHEAD_MIN_PLAIN_BYTES = 8 << 20,
+    HELD_BYTES = 32 << 20, /* of a text that lies open: so much may stay in memory */
     PARTS_MIN_BYTES = 128 * 1024,
     PARTS_MIN_PLAIN_BYTES = 1 << 20,
     PARTS_MANY = 64,       /* parts that an input is cut into, where it is large enough */
     PARTS_FAILURES_MAX = 4 /* ends of parts before that of the text, before it goes on without them */
 };
-
-/* ---- what the first bytes say ---- */
-
-typedef enum head_kind { HEAD_EMPTY, HEAD_JSON, HEAD_PAGE, HEAD_TEXT, HEAD_OTHER } head_kind;
-
-typedef struct head {
-    head_kind kind;
-    const char *what; /* for HEAD_OTHER: "is ..." */
-    bool is_cut;      /* JSON, all of it seen, that ends before its last bracket does */
-} head;
-
-static const struct {
-    const char *magic;
-    size_t n;
-    const char *what;
-} other_formats[] = {
-    {"\x89HDF\r\n", 6, "is an HDF5 file, not a profiler's output"},
-    {"SQLite format 3", 15, "is an SQLite database, not a JSON trace"},
-    {"\x7F"
-     "ELF",
-     4, "is a program, not a JSON trace"},
-    {"\x89PNG", 4, "is a picture, not a JSON trace"},
-    {"%PDF", 4, "is a PDF document, not a JSON trace"},
-    {"\xFF\xFE", 2, "is text in UTF-16; save it as UTF-8"},
-    {"\xFE\xFF", 2, "is text in UTF-16; save it as UTF-8"},
-    {"BZh", 3, "is compressed by bzip2, which marey does not unpack; use gzip or zstd"},
-    {"\xFD"
-     "7zXZ",
-     5, "is compressed by xz, which marey does not unpack; use gzip or zstd"},
-};
-
-static bool has(const char *s, size_t n, const char *what)
-{
-    return memmem(s, n, what, strlen(what)) != NULL;
-}
-
-/* Text that ends before its last bracket does. */
-static bool is_cut_json(const char *s, size_t n)
-{
-    while (n > 0 && jis_blank(s[n - 1])) {
-        n--;
-    }
-    return n > 0 && s[n - 1] != ']' && s[n - 1] != '}';
-}
-
-static head judge(const char *s, size_t n)
-{
-    for (size_t i = 0; i < sizeof other_formats / sizeof *other_formats; i++) {
-        if (n >= other_formats[i].n && memcmp(s, other_formats[i].magic, other_formats[i].n) == 0) {
-            return (head){.kind = HEAD_OTHER, .what = other_formats[i].what};
-        }
-    }
-    size_t i = n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    while (i < n && jis_blank(s[i])) {
-        i++;
-    }
-    if (i == n) {
-        return (head){.kind = n < HEAD_BYTES ? HEAD_EMPTY : HEAD_TEXT};
-    }
-    if (s[i] == '{' || s[i] == '[') {
-        return (head){.kind = HEAD_JSON, .is_cut = n < HEAD_BYTES && is_cut_json(s, n)};
-    }
-    if (s[i] == '<') {
-        return (head){.kind = HEAD_PAGE};
-    }
-    bool binary = memchr(s, 0, n < 4096 ? n : 4096) != NULL;
-    return binary && !has(s, n, "\"ph\"") ? (head){.kind = HEAD_OTHER, .what = "is a binary file, not a JSON trace"}
-                                          : (head){.kind = HEAD_TEXT};
-}
 
 /* ---- one pass over one stream ---- */
 
@@ -111,7 +43,9 @@ typedef struct pass {
     size_t at_rest;
     bool may_part;                 /* the walk may be left, to go on in parts */
     bool has_left;                 /* it was, at `rest` */
-    bool reads_at;                 /* threads read the source where they like: what was read is what was walked */
+    bool reads_at;                 /* the source is read where one likes: what was read is what was walked */
+    uint64_t held_from;            /* offset of what is walked where it lies, */
+    uint64_t held_to;              /* and so far it is not wanted any more */
     atomic_uint_fast64_t bytes_in; /* of the source: others than who reads it look */
     chrome_reader *reader;
     const reader_progress *progress;
@@ -166,6 +100,44 @@ static bool read_at(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *g
 {
     const pass *p = ctx;
     return source_read_at(p->source, dst, cap, offset, got);
+}
+
+/* As chrome_supply.look. */
+static bool look(void *ctx, size_t at, size_t n)
+{
+    const pass *p = ctx;
+    return source_look(p->source, at, n);
+}
+
+/* As jstream_options.look; what lies far behind takes no memory any more. */
+static bool look_ahead(void *ctx, size_t at, size_t n)
+{
+    pass *p = ctx;
+    uint64_t offset = p->held_from + at;
+    if (offset - p->held_to >= HELD_BYTES) {
+        source_look_away(p->source, p->held_to, (size_t)(offset - p->held_to));
+        p->held_to = offset;
+    }
+    return source_look(p->source, offset, n);
+}
+
+/* As chrome_parts_options.look_away. */
+static void look_behind(void *ctx, size_t at, size_t n)
+{
+    const pass *p = ctx;
+    if (source_bytes_total(p->source) > HELD_BYTES) {
+        source_look_away(p->source, at, n);
+    }
+}
+
+/* As jstream_options.look_away. */
+static void look_away(void *ctx, size_t at)
+{
+    pass *p = ctx;
+    source_let_go(p->source);
+    source_seek(p->source, p->held_from + at);
+    p->at_head = p->n_head;
+    p->reads_at = false;
 }
 
 static bool report(void *ctx)
@@ -262,8 +234,14 @@ static bool leave(void *ctx, const char *text, size_t n)
 static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
 {
     p->reads_at = source_is_open_text(p->source) && !(p->tuning && p->tuning->in_turn);
+    size_t n_held = 0;
+    const char *held = p->reads_at ? source_hold_text(p->source, &n_held) : NULL;
     chrome_parts_options parts = {.read = read_some,
                                   .read_at = p->reads_at ? read_at : NULL,
+                                  .held = held,
+                                  .held_bytes = n_held,
+                                  .look = look,
+                                  .look_away = look_behind,
                                   .progress = o->progress,
                                   .ctx = p,
                                   .workers = p->progress ? p->progress->workers : NULL,
@@ -282,6 +260,7 @@ static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
     p->has_left = false;
     if (p->reads_at) {
         p->at_head = p->n_head;
+        source_let_go(p->source);
         source_seek(p->source, p->reader->walk.offset);
         p->reads_at = false;
     }
@@ -314,7 +293,14 @@ static marey_status walk(pass *p)
     size_t n = 0;
     const char *text = source_text(p->source, &n);
     uint64_t from = p->reader->walk.offset;
-    if (text && !in_parts && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager)) && from <= n) {
+    bool in_place = !in_parts && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager));
+    if (in_place && !text && (text = source_hold_text(p->source, &n)) != NULL) {
+        o.look = look_ahead;
+        o.look_away = look_away;
+        p->held_from = p->held_to = from;
+        p->reads_at = true;
+    }
+    if (in_place && text && from <= n) {
         o.memory = text + from;
         o.memory_bytes = n - (size_t)from;
     }
@@ -558,7 +544,7 @@ static marey_status read_members(const input *in, pass *p, head *first)
     *first = (head){.kind = HEAD_EMPTY};
     while (more) {
         read_head(p);
-        head h = judge(p->head, p->n_head);
+        head h = head_judge(p->head, p->n_head);
         bool useful = h.kind == HEAD_JSON || h.kind == HEAD_PAGE || h.kind == HEAD_TEXT;
         *first = first->kind == HEAD_JSON || h.kind == HEAD_EMPTY ? *first : h;
         if (useful) {
@@ -650,12 +636,13 @@ static int sniff_source(source *s)
 {
     pass p = {.source = s, .head = mem_alloc(HEAD_BYTES)};
     read_head(&p);
-    head h = judge(p.head, p.n_head);
+    head h = head_judge(p.head, p.n_head);
     int answer = 0;
     if (h.kind != HEAD_EMPTY && h.kind != HEAD_OTHER) {
-        bool sure = has(p.head, p.n_head, "\"traceEvents\"") || has(p.head, p.n_head, "\"ph\"");
+        bool sure = head_has(p.head, p.n_head, "\"traceEvents\"") || head_has(p.head, p.n_head, "\"ph\"");
         answer = sure ? 2 : 0;
-        bool kineto = has(p.head, p.n_head, "\"schemaVersion\"") && has(p.head, p.n_head, "\"deviceProperties\"");
+        bool kineto =
+            head_has(p.head, p.n_head, "\"schemaVersion\"") && head_has(p.head, p.n_head, "\"deviceProperties\"");
         answer = !sure && h.kind == HEAD_JSON && (kineto || p.n_head == HEAD_BYTES) ? 1 : answer;
         const char *start = memchr(p.head, '[', p.n_head);
         bool arrays = start && memchr(p.head, '{', (size_t)(start - p.head)) == NULL && start + 1 < p.head + p.n_head &&
@@ -684,7 +671,7 @@ static bool is_broken(source *s, const char *name, diag *told)
     pass p = {.source = s, .head = mem_alloc(HEAD_BYTES)};
     size_t before = told->n_losses;
     read_head(&p);
-    head h = judge(p.head, p.n_head);
+    head h = head_judge(p.head, p.n_head);
     bool yes = has_trace_name(name) && (h.kind == HEAD_EMPTY || h.is_cut || told->n_losses > before);
     free(p.head);
     return yes;

@@ -2,7 +2,7 @@
  * Parts of a stream that threads read by themselves meet: on text with events of all sizes, strings that look like the
  * end of one event and the begin of the next, long blanks and no events at all, with parts of any size, each part
  * begins where the one before has ended, and together they are the text. Where parts end early, the rest is the
- * caller's. Text that is given out in turn is held to the same.
+ * caller's. Text that is given out in turn and text that is not copied are held to the same.
  */
 #include "cm.h"
 
@@ -42,6 +42,13 @@ static bool read_at(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *g
     *got = left < cap ? left : cap;
     memcpy(dst, s->text.s + (*got > 0 ? offset : 0), *got);
     return true;
+}
+
+static bool look(void *ctx, size_t at, size_t n)
+{
+    stream *s = ctx;
+    assert_true(at + n <= s->text.n);
+    return s->n_reads++ < s->fails_from;
 }
 
 static void put_blanks(strbuf *b, prng *r)
@@ -85,25 +92,30 @@ static void make(stream *s, prng *r)
     }
 }
 
-static void begin(chrome_supply *supply, stream *s, size_t least, bool in_turn)
+typedef enum way { IN_TURN, BY_OFFSET, HELD, WAYS } way;
+
+static void begin(chrome_supply *supply, stream *s, size_t least, way how)
 {
     size_t first = strlen("{\"traceEvents\": [");
     *supply = (chrome_supply){.ctx = s, .least_bytes = least};
     size_t n_rest = s->text.n - first < 100 ? s->text.n - first : 100;
-    if (in_turn) {
+    if (how == IN_TURN) {
         supply->read = read_next;
         s->at = first + n_rest;
     } else {
         supply->read_at = read_at;
+        supply->held = how == HELD ? s->text.s : NULL;
+        supply->held_bytes = s->text.n;
+        supply->look = look;
     }
     chrome_supply_init(supply, first, s->text.s + first, n_rest);
 }
 
 /* Two threads take parts, one after the other at random. @return where the parts have ended */
-static size_t take_all(stream *s, prng *r, size_t least, bool in_turn, bool *is_last, bool *has_void)
+static size_t take_all(stream *s, prng *r, size_t least, way how, bool *is_last, bool *has_void)
 {
     chrome_supply supply;
-    begin(&supply, s, least, in_turn);
+    begin(&supply, s, least, how);
     chrome_part parts[2] = {{0}};
     uint64_t at = supply.offset;
     unsigned number = 0;
@@ -140,7 +152,7 @@ static void test_parts_meet(void **state)
         size_t least = 1 + (size_t)prng_below(&r, round % 2 ? 200 : 20000);
         bool is_last;
         bool has_void;
-        size_t end = take_all(&s, &r, least, round % 3 == 0, &is_last, &has_void);
+        size_t end = take_all(&s, &r, least, (way)(round % WAYS), &is_last, &has_void);
         assert_true(!is_last || end == s.text.n);
         n_whole += is_last;
     }
@@ -160,7 +172,7 @@ static void test_reading_fails(void **state)
         s.fails_from = (size_t)prng_below(&r, 12);
         bool is_last;
         bool has_void;
-        (void)take_all(&s, &r, 1 + (size_t)prng_below(&r, 5000), false, &is_last, &has_void);
+        (void)take_all(&s, &r, 1 + (size_t)prng_below(&r, 5000), round % 2 ? HELD : BY_OFFSET, &is_last, &has_void);
         assert_true(!is_last || s.n_reads <= s.fails_from);
         assert_true(is_last || has_void);
     }
