@@ -64,7 +64,7 @@ static void print_head(store_file *f)
         char from[48];
         time_format(m->view_end_ns - m->view_start_ns, took, sizeof took);
         time_format(m->view_start_ns, from, sizeof from);
-        (void)printf("  %-14s %s from %s on; some events lie far away from them\n", "most of it", took, from);
+        (void)printf("  %-14s %s from %s on; some events or samples lie outside\n", "most of it", took, from);
     }
     size_t steps = info_distinct_steps(m);
     (void)snprintf(text, sizeof text, " on %zu %s, %zu %s", m->n_lanes, m->n_lanes == 1 ? "lane" : "lanes", m->n_ranks,

@@ -49,7 +49,7 @@
     X(NOT_A_TRACE, "not-a-trace", "the file is not a trace that marey knows")                                          \
     X(PROFILER_DROPPED, "profiler-dropped", "the profiler says that it lost events")                                   \
     X(FAR_TIME, "far-time", "events lie years away from the others")                                                   \
-    X(CLIPPED, "clipped", "an event was cut to what lies within 146 years of the run's start")                         \
+    X(CLIPPED, "clipped", "what lies outside of the run was cut, or moved to where it begins or ends")                 \
     X(LINK_UNMATCHED, "link-unmatched", "a launch without its kernel, or a kernel without its launch")                 \
     X(DANGLING, "dangling", "an input that nothing produces was left without an edge")                                 \
     X(DUPLICATE_NAME, "duplicate-name", "two records have one name")                                                   \

@@ -100,9 +100,9 @@ static bool find_extent_of_samples(conversion *c)
     int64_t hi = INT64_MIN;
     for (size_t i = 0; i < c->n_sources; i++) {
         const source *s = &c->sources[i];
-        if (s->n_counters > 0) {
-            int64_t first = source_time(s, s->sample_first_ns);
-            int64_t last = source_time(s, s->sample_last_ns);
+        if (s->sampled.n > 0) {
+            int64_t first = source_time(s, s->sampled.items[0].first_ns);
+            int64_t last = source_time(s, s->sampled.items[s->sampled.n - 1].last_ns);
             lo = first < lo ? first : lo;
             hi = last > hi ? last : hi;
         }
@@ -118,53 +118,114 @@ static bool find_extent_of_samples(conversion *c)
     return true;
 }
 
-static marey_status find_extent(conversion *c)
+/* From the first event to the last end, and the latest event without length, on the common clock. */
+typedef struct extent {
+    int64_t lo, hi, last_point;
+} extent;
+
+static extent extent_of_events(conversion *c)
 {
-    trace_model *m = &c->model;
-    int64_t lo = INT64_MAX;
-    int64_t hi = INT64_MIN;
-    int64_t last_point = INT64_MIN;
+    extent e = {INT64_MAX, INT64_MIN, INT64_MIN};
     for (size_t i = 0; i < c->n_sources; i++) {
         const source *s = &c->sources[i];
         for (size_t t = 0; t < s->n_threads; t++) {
             const totals *sum = &s->threads[t].sum;
             if (sum->n_events > 0) {
-                m->n_events += sum->n_events;
+                c->model.n_events += sum->n_events;
                 int64_t first = source_time(s, sum->first_ns);
                 int64_t last = source_time(s, sum->last_ns);
-                lo = first < lo ? first : lo;
-                hi = last > hi ? last : hi;
+                e.lo = first < e.lo ? first : e.lo;
+                e.hi = last > e.hi ? last : e.hi;
             }
         }
-        if (s->has_points && source_time(s, s->last_point_ns) > last_point) {
-            last_point = source_time(s, s->last_point_ns);
+        if (s->has_points && source_time(s, s->last_point_ns) > e.last_point) {
+            e.last_point = source_time(s, s->last_point_ns);
         }
     }
-    if (m->n_events == 0 && find_extent_of_samples(c)) {
-        return MAREY_OK;
+    return e;
+}
+
+static uint64_t length_of(const extent *e)
+{
+    return (uint64_t)e->hi - (uint64_t)e->lo + (e->last_point >= e->hi ? 1 : 0); /* half-open, the last point inside */
+}
+
+/* @return is it more? */
+static bool take_stretch(extent *e, int64_t first_ns, int64_t last_ns, uint64_t reach_ns)
+{
+    bool is_far = (first_ns > e->hi && (uint64_t)first_ns - (uint64_t)e->hi > reach_ns) ||
+                  (last_ns < e->lo && (uint64_t)e->lo - (uint64_t)last_ns > reach_ns);
+    if (is_far || (first_ns >= e->lo && last_ns <= e->last_point)) {
+        return false;
     }
-    if (m->n_events == 0 && c->graph.is_read) {
-        return MAREY_OK; /* a model without a run */
+    extent was = *e;
+    e->lo = first_ns < e->lo ? first_ns : e->lo;
+    e->hi = last_ns > e->hi ? last_ns : e->hi;
+    e->last_point = last_ns > e->last_point ? last_ns : e->last_point;
+    return e->lo != was.lo || e->hi != was.hi || e->last_point != was.last_point;
+}
+
+/*
+ * Counters are sampled shortly before the first event and after the last: the run begins and ends with them, unless
+ * they lie further from it than all events last, and than anybody waits for the next sample.
+ */
+static void add_samples(const conversion *c, extent *e)
+{
+    const uint64_t longest_wait_ns = 10000000000;
+    uint64_t reach = length_of(e) > longest_wait_ns ? length_of(e) : longest_wait_ns;
+    bool more = true;
+    while (more) { /* one that is near brings those near to it: at most as often as there are stretches */
+        more = false;
+        for (size_t i = 0; i < c->n_sources; i++) {
+            const source *s = &c->sources[i];
+            for (uint32_t k = 0; k < s->sampled.n; k++) {
+                const time_stretch *t = &s->sampled.items[k];
+                more |= take_stretch(e, source_time(s, t->first_ns), source_time(s, t->last_ns), reach);
+            }
+        }
     }
-    if (m->n_events == 0) {
-        return c->n_sources == 1
-                   ? diag_error(c->diag, MAREY_FORMAT, c->sources[0].in->path, DIAG_NO_OFFSET, "holds no events")
-                   : diag_error(c->diag, MAREY_FORMAT, NULL, DIAG_NO_OFFSET, "none of the %zu inputs holds an event",
-                                c->n_sources);
+}
+
+static marey_status no_events(const conversion *c)
+{
+    return c->n_sources == 1
+               ? diag_error(c->diag, MAREY_FORMAT, c->sources[0].in->path, DIAG_NO_OFFSET, "holds no events")
+               : diag_error(c->diag, MAREY_FORMAT, NULL, DIAG_NO_OFFSET, "none of the %zu inputs holds an event",
+                            c->n_sources);
+}
+
+/* A first picture shows where most events lie; what is sampled around them, too, while that is not longer. */
+static void set_view(trace_model *m, const extent *events, const extent *run, int64_t first, int64_t end)
+{
+    bool most = length_of(run) / 2 <= length_of(events);
+    bool from_start = first <= events->lo && most;
+    bool to_end = end >= events->hi && most;
+    uint64_t view_end = (uint64_t)end - (uint64_t)run->lo + (events->last_point >= end && end == events->hi ? 1 : 0);
+    m->view_start_ns = first > run->lo && !from_start ? (int64_t)((uint64_t)first - (uint64_t)run->lo) : 0;
+    m->view_end_ns = to_end || view_end > (uint64_t)m->duration_ns ? m->duration_ns : (int64_t)view_end;
+}
+
+static marey_status find_extent(conversion *c)
+{
+    trace_model *m = &c->model;
+    extent events = extent_of_events(c);
+    if (m->n_events == 0) { /* or a model without a run */
+        return find_extent_of_samples(c) || c->graph.is_read ? MAREY_OK : no_events(c);
     }
-    int64_t first = lo;
-    int64_t end = hi;
+    int64_t first = events.lo;
+    int64_t end = events.hi;
     find_view(c, &first, &end);
-    if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)LONGEST_RUN_NS) { /* over a century: what lies outside is clamped */
-        lo = first > INT64_MIN + LONGEST_RUN_NS / 4 ? first - LONGEST_RUN_NS / 4 : INT64_MIN;
+    extent run = events;
+    if ((uint64_t)run.hi - (uint64_t)run.lo >= (uint64_t)LONGEST_RUN_NS) { /* over a century: what lies outside is
+                                                                              clamped */
+        run.lo = first > INT64_MIN + LONGEST_RUN_NS / 4 ? first - LONGEST_RUN_NS / 4 : INT64_MIN;
+    } else {
+        add_samples(c, &run);
     }
-    c->start_ns = lo;
-    m->start_epoch_ns = lo;
-    uint64_t span = (uint64_t)hi - (uint64_t)lo + (last_point >= hi ? 1 : 0); /* half-open, the last point inside */
-    m->duration_ns = span > (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)span;
-    m->view_start_ns = first > lo ? (int64_t)((uint64_t)first - (uint64_t)lo) : 0;
-    uint64_t view_end = (uint64_t)end - (uint64_t)lo + (last_point >= end && end == hi ? 1 : 0);
-    m->view_end_ns = view_end > (uint64_t)m->duration_ns ? m->duration_ns : (int64_t)view_end;
+    c->start_ns = run.lo;
+    m->start_epoch_ns = run.lo;
+    m->duration_ns = length_of(&run) > (uint64_t)LONGEST_RUN_NS ? LONGEST_RUN_NS : (int64_t)length_of(&run);
+    set_view(m, &events, &run, first, end);
     count_far_sources(c, first, end);
     return MAREY_OK;
 }

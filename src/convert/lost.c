@@ -20,11 +20,12 @@ static const struct {
     [LOST_CLIPPED] = {MAREY_LOSS_CLIPPED, NULL},
     [LOST_FLOW] = {MAREY_LOSS_FLOW_UNMATCHED, "outside any event"},
     [LOST_END] = {MAREY_LOSS_FLOW_UNMATCHED, NULL},
+    [LOST_SAMPLE] = {MAREY_LOSS_CLIPPED, "a counter's sample far from all events"},
 };
 
 void lost_deinit(lost_records *l)
 {
-    for (unsigned i = 0; i < LOST_KINDS - LOST_EVENT_KINDS; i++) {
+    for (unsigned i = 0; i < LOST_FLOWS_END - LOST_EVENT_KINDS; i++) {
         map64_deinit(&l->flows[i]);
     }
     free(l->marks);
@@ -78,6 +79,14 @@ void lost_flow(source *s, lost_kind kind, const sort_record *point)
     }
 }
 
+void lost_samples(source *s, uint64_t n)
+{
+    if (n > 0) {
+        s->lost.has_samples = true;
+        lost_count(s, LOST_SAMPLE, n);
+    }
+}
+
 void lost_count(source *s, lost_kind kind, uint64_t n)
 {
     diag_lose(&s->diag, what[kind].loss, s->file, DIAG_NO_OFFSET, n, what[kind].detail);
@@ -93,7 +102,7 @@ static void place(source *s, lost_kind kind, uint64_t offset)
 static bool has_flows(const lost_records *l)
 {
     bool any = false;
-    for (unsigned i = 0; i < LOST_KINDS - LOST_EVENT_KINDS; i++) {
+    for (unsigned i = 0; i < LOST_FLOWS_END - LOST_EVENT_KINDS; i++) {
         any |= l->flows[i].n > 0;
     }
     return any;
@@ -112,7 +121,7 @@ static void look_at_flow(source *s, const again_record *r, const trace_flow_in *
 {
     uint64_t v = flow_value(f, r->builder->strings.text[f->kind]);
     sort_record points[] = {{f->thread, sorter_key(f->ts_ns), v}, flow_moment(s, f->ts_ns, v)};
-    for (unsigned i = 0; i < LOST_KINDS - LOST_EVENT_KINDS; i++) {
+    for (unsigned i = 0; i < LOST_FLOWS_END - LOST_EVENT_KINDS; i++) {
         lost_kind kind = (lost_kind)(LOST_EVENT_KINDS + i);
         map64 *m = &s->lost.flows[i];
         if (m->n > 0 && map64_get(m, point_key(kind, &points[i]))) {
@@ -120,6 +129,23 @@ static void look_at_flow(source *s, const again_record *r, const trace_flow_in *
             map64_deinit(m);
         }
     }
+}
+
+static void look_at_samples(source *s, const again_record *r)
+{
+    const trace_builder *b = r->builder;
+    for (size_t i = 0; i < b->n_samples && s->lost.has_samples; i++) {
+        if (is_sample_outside(s, b->samples[i].ts_ns)) {
+            place(s, LOST_SAMPLE, r->offset);
+            s->lost.has_samples = false;
+        }
+    }
+}
+
+/* What can only be found from the beginning on. */
+static bool has_others(const lost_records *l)
+{
+    return has_flows(l) || l->has_samples;
 }
 
 /* From the beginning. */
@@ -136,7 +162,8 @@ static bool look_at(void *ctx, const again_record *r)
     for (size_t i = 0; i < r->n_flows; i++) {
         look_at_flow(s, r, &r->flows[i]);
     }
-    return has_events(&s->lost) || has_flows(&s->lost);
+    look_at_samples(s, r);
+    return has_events(&s->lost) || has_others(&s->lost);
 }
 
 /* From a mark on. */
@@ -193,12 +220,12 @@ static void find_job(void *ctx, size_t i, unsigned worker)
     source *s = (source *)ctx + i;
     (void)worker;
     if (s->status == MAREY_OK && s->in->again) {
-        for (unsigned k = 0; k < LOST_EVENT_KINDS && !has_flows(&s->lost); k++) {
+        for (unsigned k = 0; k < LOST_EVENT_KINDS && !has_others(&s->lost); k++) {
             if (s->lost.first[k].number != 0) {
                 find_behind_mark(s, (lost_kind)k);
             }
         }
-        if (has_events(&s->lost) || has_flows(&s->lost)) {
+        if (has_events(&s->lost) || has_others(&s->lost)) {
             (void)s->in->again(s->in->ctx, 0, look_at, s, s->c->options->cancel);
         }
     }

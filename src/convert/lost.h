@@ -24,6 +24,8 @@ typedef enum lost_kind {
     LOST_EVENT_KINDS,
     LOST_FLOW = LOST_EVENT_KINDS, /* outside any event */
     LOST_END,                     /* of a flow, without a start */
+    LOST_FLOWS_END,
+    LOST_SAMPLE = LOST_FLOWS_END, /* of a counter, outside the run */
     LOST_KINDS
 } lost_kind;
 
@@ -44,7 +46,8 @@ typedef struct lost_records {
     size_t n_marks, cap_marks;
     uint64_t mark_bytes; /* from one to the next, at least; 0: not begun */
     lost_first first[LOST_EVENT_KINDS];
-    map64 flows[LOST_KINDS - LOST_EVENT_KINDS];
+    map64 flows[LOST_FLOWS_END - LOST_EVENT_KINDS];
+    bool has_samples;
 } lost_records;
 
 struct source;
@@ -57,6 +60,8 @@ uint64_t lost_note(lost_records *l, uint64_t offset, uint64_t n_events);
 void lost_event(struct source *s, lost_kind kind, uint64_t order, int64_t start_ns);
 /** A point of a flow is one: LOST_FLOW as it came from source.flows, LOST_END as in flow_moment(). */
 void lost_flow(struct source *s, lost_kind kind, const sort_record *point);
+/** So many samples of its counters lie outside the run. */
+void lost_samples(struct source *s, uint64_t n);
 /** Count them; their place is found by lost_find(). */
 void lost_count(struct source *s, lost_kind kind, uint64_t n);
 /** The places of all that were counted so far into the sources' diags, where the inputs have such. Errors: CANCELLED */

@@ -193,13 +193,17 @@ static marey_status write_samples(conversion *c, source *s)
 {
     store_sample *piece = mem_alloc(PIECE * sizeof *piece);
     size_t n = 0;
+    uint64_t n_outside = 0;
     bool more = true;
     marey_status status = sorter_finish(&s->samples, &s->diag);
     while (status == MAREY_OK && more) {
         sort_record r = {0};
         status = sorter_next(&s->samples, &r, &more, &s->diag);
         if (status == MAREY_OK && more) {
-            piece[n].ts_ns = model_time(s, sorter_time(r.k1));
+            int64_t t_ns = sorter_time(r.k1);
+            n_outside += is_sample_outside(s, t_ns);
+            piece[n].ts_ns = model_time(s, t_ns);
+            piece[n].ts_ns = piece[n].ts_ns < c->model.duration_ns ? piece[n].ts_ns : c->model.duration_ns;
             memcpy(&piece[n++].value, &r.v, sizeof r.v);
         }
         if (status == MAREY_OK && n > 0 && (n == PIECE || !more)) {
@@ -209,6 +213,7 @@ static marey_status write_samples(conversion *c, source *s)
     }
     sorter_deinit(&s->samples);
     free(piece);
+    lost_samples(s, n_outside);
     return status;
 }
 

@@ -40,8 +40,6 @@ void source_init(source *s, conversion *c, uint32_t index, const convert_source 
     s->c = c;
     s->index = index;
     s->in = in;
-    s->sample_first_ns = INT64_MAX;
-    s->sample_last_ns = INT64_MIN;
     s->format = "";
     s->host = s->device_name = "";
     diag_init(&s->diag);
@@ -83,6 +81,7 @@ void source_deinit(source *s)
     run_set_deinit(&s->step_rows);
     run_set_deinit(&s->phase_rows);
     sorter_deinit(&s->samples);
+    stretches_deinit(&s->sampled);
     sorter_deinit(&s->launches);
     side_release_launches(s);
     sorter_deinit(&s->binds);
@@ -239,8 +238,7 @@ static marey_status take_samples(reading *r)
         c->n++;
         c->min = in->value < c->min ? in->value : c->min;
         c->max = in->value > c->max ? in->value : c->max;
-        s->sample_first_ns = in->ts_ns < s->sample_first_ns ? in->ts_ns : s->sample_first_ns;
-        s->sample_last_ns = in->ts_ns > s->sample_last_ns ? in->ts_ns : s->sample_last_ns;
+        stretches_put(&s->sampled, in->ts_ns);
         uint64_t bits;
         memcpy(&bits, &in->value, sizeof bits);
         marey_status status = sorter_push(&s->samples, *id - 1, sorter_key(in->ts_ns), bits, &s->diag);

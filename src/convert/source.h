@@ -22,6 +22,7 @@
 #include "convert/lost.h"
 #include "convert/run.h"
 #include "convert/sorter.h"
+#include "convert/stretches.h"
 #include "diagnose/align_run.h"
 #include "graph/model.h"
 #include "store/store.h"
@@ -223,7 +224,7 @@ typedef struct source {
     source_island strays; /* events that the reader says belong elsewhere: no part of any island */
     int64_t bulk_first_ns, bulk_last_ns, bulk_end_ns; /* the input's own clock */
     int64_t view_first_ns, view_end_ns;               /* a part of it, where nearly all events lie; or all of it */
-    int64_t sample_first_ns, sample_last_ns;          /* of counters; the first is later where there are none */
+    stretches sampled;                                /* times of counters */
     source_name *names;
     source_thread *threads;
     source_lane *lanes;
@@ -343,6 +344,13 @@ int64_t model_time(const source *s, int64_t t_ns);
 static inline bool is_outside_run(const conversion *c, int64_t common_ns)
 {
     return (uint64_t)common_ns - (uint64_t)c->start_ns > (uint64_t)LONGEST_RUN_NS;
+}
+/** Does a sample of the source's clock lie outside of the run? Then it is moved to where that begins or ends. */
+static inline bool is_sample_outside(const source *s, int64_t t_ns)
+{
+    const conversion *c = s->c;
+    int64_t common_ns = source_time(s, t_ns);
+    return common_ns < c->start_ns || (uint64_t)common_ns - (uint64_t)c->start_ns > (uint64_t)c->model.duration_ns;
 }
 /** The same for a time on the common clock. */
 static inline int64_t model_since(const conversion *c, int64_t common_ns)

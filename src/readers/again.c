@@ -34,7 +34,7 @@ static marey_status tell(again *a, uint64_t offset)
                       .flows = b->flows,
                       .n_flows = b->n_flows,
                       .builder = b};
-    a->is_enough = (r.n_events > 0 || r.n_flows > 0) && !a->fn(a->ctx, &r);
+    a->is_enough = (r.n_events > 0 || r.n_flows > 0 || b->n_samples > 0) && !a->fn(a->ctx, &r);
     a->n_told = b->n_events;
     b->n_flows = b->n_samples = b->n_collectives = 0;
     return a->is_enough ? MAREY_CANCELLED : MAREY_OK;

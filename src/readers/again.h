@@ -27,7 +27,7 @@ typedef struct again_record {
 typedef bool (*again_fn)(void *ctx, const again_record *record);
 
 /**
- * Tell `fn` of each record that made events or flows, in the order in which they were pushed.
+ * Tell `fn` of each record that made events, flows or samples, in the order in which they were pushed.
  *
  * @param from  offset of a record to begin at; 0: the beginning
  * @return OK, also where `fn` had enough; UNSUPPORTED where records have no place: the source is joined from several
