@@ -85,15 +85,37 @@ AVX512 static inline void put_bytes(uint16_t *tokens, const uint8_t *p, uint64_t
     _mm512_storeu_si512(tokens + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bytes, 1)));
 }
 
+/* A run that goes on behind the 64 bytes that it begins in. */
+typedef struct open_run {
+    size_t begin, token;
+    bool is_open;
+} open_run;
+
+/* The runs that begin in 64 bytes, of which the kept ones become tokens from n_tokens on; `ends`: of the runs that end
+ * there, one behind each, but none of one that came in. */
+AVX512 static inline void set_runs(deflate_runs *r, uint64_t firsts, uint64_t ends, uint64_t kept, size_t at,
+                                   open_run *open)
+{
+    uint16_t *tokens = r->tokens + r->n_tokens;
+    for (; firsts != 0; firsts &= firsts - 1) {
+        unsigned begin = (unsigned)__builtin_ctzll(firsts);
+        unsigned token = (unsigned)__builtin_popcountll(kept & (firsts ^ (firsts - 1)) >> 1);
+        if (ends == 0) {
+            *open = (open_run){at + begin, r->n_tokens + token, true};
+            break;
+        }
+        tokens[token] = (uint16_t)(RUNS_LENGTHS + (unsigned)__builtin_ctzll(ends) - begin);
+        ends &= ends - 1;
+    }
+}
+
 /* Each run's first byte stays where its token goes. */
 AVX512 static void add_avx512(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
 {
     uint64_t same = same_bits(p, 0, n, has_front);
     uint64_t last_begins = 0;
     uint64_t last_runs = 0;
-    size_t begin = 0; /* of the run at hand */
-    size_t token = 0;
-    size_t n_tokens = r->n_tokens;
+    open_run open = {.is_open = false};
     for (size_t i = 0; i < n; i += 64) {
         uint64_t there = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
         uint64_t next = same_bits(p, i + 64, n, true);
@@ -101,27 +123,23 @@ AVX512 static void add_avx512(deflate_runs *r, const uint8_t *p, size_t n, bool 
         uint64_t runs = run_bits(begins, last_begins);
         uint64_t before = runs << 1 | last_runs >> 63;
         uint64_t firsts = runs & ~before;
+        uint64_t ends = before & ~runs;
         uint64_t kept = (~runs | firsts) & there;
-        put_bytes(r->tokens + n_tokens, p + i, kept, there);
-        for (uint64_t m = runs ^ before; m != 0; m &= m - 1) {
-            uint64_t bit = m & (0 - m);
-            size_t at = i + (unsigned)__builtin_ctzll(m);
-            if (firsts & bit) {
-                begin = at;
-                token = n_tokens + (unsigned)__builtin_popcountll(kept & (bit - 1));
-            } else {
-                set_run(r, token, at - begin);
-            }
+        put_bytes(r->tokens + r->n_tokens, p + i, kept, there);
+        if (open.is_open && ends != 0) {
+            set_run(r, open.token, i + (unsigned)__builtin_ctzll(ends) - open.begin);
+            open.is_open = false;
+            ends &= ends - 1;
         }
-        n_tokens += (unsigned)__builtin_popcountll(kept);
+        set_runs(r, firsts, ends, kept, i, &open);
+        r->n_tokens += (unsigned)__builtin_popcountll(kept);
         same = next;
         last_begins = begins;
         last_runs = runs;
     }
-    if (last_runs >> 63) {
-        set_run(r, token, n - begin);
+    if (open.is_open) {
+        set_run(r, open.token, n - open.begin);
     }
-    r->n_tokens = n_tokens;
 }
 #endif
 
