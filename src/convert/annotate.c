@@ -232,7 +232,7 @@ static __attribute__((noinline)) marey_status annotate_row(annotation *a, const 
     row->link = e.tag;
     row->instance = occurrence(a, e.rank, row->name, e.step);
     if (status == MAREY_OK && kind_is_device(e.kind)) {
-        launched = contexts_of_kernel(a, &e, launched);
+        launched = a->contexts.n_due > 0 ? contexts_of_kernel(a, &e, launched) : launched;
         extend_step(a, &e);
         phase_of_kernel(a, &e, launched);
         status = phase_track(a, &e);

@@ -74,23 +74,29 @@ void launches_release(rank_state *k)
     forget_launches(&k->old_launches);
 }
 
-/* Only the latest GENERATION to 2 * GENERATION correlations are kept: no device queue is that long. */
-static uint64_t *put_launch(const annotation *a, rank_state *k, uint64_t correlation)
+static uint64_t old_launch(const annotation *a, const launch_map *old, uint64_t correlation)
+{
+    const uint32_t *place = old->n > 0 ? find_launch(a, old, correlation) : NULL;
+    return place && *place ? old->entries[*place - 1].value : 0;
+}
+
+/* A correlation that is not there, and would be at `place`. Only the latest GENERATION to 2 * GENERATION are kept: no
+ * device queue is that long. */
+static uint64_t *put_launch(const annotation *a, rank_state *k, uint64_t correlation, uint32_t *place)
 {
     launch_map *m = &k->launches;
-    launch_map *old = &k->old_launches;
-    const uint32_t *place = old->n > 0 ? find_launch(a, old, correlation) : NULL;
-    uint64_t value = place && *place ? old->entries[*place - 1].value : 0;
+    uint64_t value = old_launch(a, &k->old_launches, correlation);
     if (m->n == GENERATION) {
-        forget_launches(old);
-        *old = *m;
+        forget_launches(&k->old_launches);
+        k->old_launches = *m;
         *m = (launch_map){0};
     }
     if (m->n * 2 >= m->n_places) {
         grow_launches(a, m);
+        place = find_launch(a, m, correlation);
     }
     VEC_PUSH(m->entries, m->n, m->cap, ((launch_entry){correlation, value}));
-    *find_launch(a, m, correlation) = (uint32_t)m->n;
+    *place = (uint32_t)m->n;
     return &m->entries[m->n - 1].value;
 }
 
@@ -98,8 +104,8 @@ static uint64_t *put_launch(const annotation *a, rank_state *k, uint64_t correla
 static inline uint64_t *launch_place(const annotation *a, rank_state *k, uint64_t correlation)
 {
     const launch_map *m = &k->launches;
-    const uint32_t *place = m->n > 0 ? find_launch(a, m, correlation) : NULL;
-    return place && *place ? &m->entries[*place - 1].value : put_launch(a, k, correlation);
+    uint32_t *place = m->n > 0 ? find_launch(a, m, correlation) : NULL;
+    return place && *place ? &m->entries[*place - 1].value : put_launch(a, k, correlation, place);
 }
 
 uint64_t launch_note(annotation *a, uint32_t thread, uint32_t rank, const run_row *row, uint32_t step)

@@ -192,6 +192,9 @@ static int64_t longest_rest(const annotation *a, const phase_run *r)
 static bool rests_before(const annotation *a, const rank_state *k, int64_t start_ns)
 {
     const phase_run *r = &k->run;
+    if (between(r->end_ns, start_ns) <= LEAST_WAIT_NS) {
+        return false; /* less than any of these */
+    }
     int64_t limit = r->busy_ns / 2 > LEAST_REST_NS ? r->busy_ns / 2 : LEAST_REST_NS;
     if (r->klass == CLASS_OPTIMIZER) {
         return between(r->end_ns, start_ns) > limit || waits_between(k, r->end_ns, start_ns);

@@ -6,12 +6,9 @@
 #include "base/mem.h"
 
 enum { MAX_BUFFER = 4096, MIN_BUFFER = 256, BUFFERS = 1 << 20 };
-enum {
-    FEW = 24,
-    WIDE_FROM = 2048,
-    NARROW_BITS = 8,
-    WIDE_BITS = 11
-};                                                 /* digits are wide where many records share them */
+enum { FEW = 24 };
+enum { WIDE_FROM = 2048, NARROW_BITS = 8, WIDE_BITS = 11 }; /* digits are wide where many records share them */
+enum { KEY_STEP = sizeof(sort_record) / sizeof(uint64_t) };
 enum { LONG_KEY = 2 * WIDE_BITS + 1, SPREAD = 6 }; /* squares of equal first digits, by record */
 
 void sorter_init(sorter *s, scratch *sc, size_t limit)
@@ -50,28 +47,26 @@ static void insertion(sort_record *r, size_t n)
     }
 }
 
-static uint64_t key_of(const sort_record *r, bool second)
-{
-    return second ? r->k1 : r->k0;
-}
-
 /* A digit of one of the keys. */
 typedef struct digit {
     bool second;
     unsigned shift, bits;
 } digit;
 
-static size_t digit_of(const sort_record *r, digit d)
+/* The key of the first record; the next one's is KEY_STEP further on. */
+static const uint64_t *first_key(const sort_record *r, digit d)
 {
-    return (size_t)(key_of(r, d.second) >> d.shift) & (((size_t)1 << d.bits) - 1);
+    return (const uint64_t *)(const void *)r + (d.second ? 1 : 0);
 }
 
 /* Where the records of each value begin. @return the sum of the squares of how many there are of each */
 static uint64_t count(const sort_record *r, size_t n, digit d, uint32_t *at)
 {
+    const uint64_t *key = first_key(r, d);
+    const uint64_t mask = (UINT64_C(1) << d.bits) - 1;
     memset(at, 0, ((size_t)1 << d.bits) * sizeof *at);
     for (size_t i = 0; i < n; i++) {
-        at[digit_of(&r[i], d)]++;
+        at[key[i * KEY_STEP] >> d.shift & mask]++;
     }
     uint32_t sum = 0;
     uint64_t squares = 0;
@@ -86,8 +81,10 @@ static uint64_t count(const sort_record *r, size_t n, digit d, uint32_t *at)
 
 static void scatter(const sort_record *from, sort_record *to, size_t n, digit d, uint32_t *at)
 {
+    const uint64_t *key = first_key(from, d);
+    const uint64_t mask = (UINT64_C(1) << d.bits) - 1;
     for (size_t i = 0; i < n; i++) {
-        to[at[digit_of(&from[i], d)]++] = from[i];
+        to[at[key[i * KEY_STEP] >> d.shift & mask]++] = from[i];
     }
 }
 
@@ -111,13 +108,16 @@ static bool sort_spread(sort_record *r, sort_record *spare, size_t n, bool secon
 static bool sort_by(sort_record *r, sort_record *spare, size_t n, bool second, uint64_t diff)
 {
     uint32_t at[1 << WIDE_BITS];
-    const unsigned bits = n < WIDE_FROM ? NARROW_BITS : WIDE_BITS;
     if (sort_spread(r, spare, n, second, diff)) {
         return true;
     }
+    const unsigned most = n < WIDE_FROM ? NARROW_BITS : WIDE_BITS;
+    const unsigned all = 64U - (unsigned)__builtin_clzll(diff);
+    const unsigned n_digits = (all + most - 1) / most;
+    const unsigned bits = (all + n_digits - 1) / n_digits;
     sort_record *from = r;
     sort_record *to = spare;
-    for (unsigned shift = 0; shift < 64; shift += bits) {
+    for (unsigned shift = 0; shift < all; shift += bits) {
         if (diff >> shift & ((UINT64_C(1) << bits) - 1)) {
             digit d = {second, shift, bits};
             (void)count(from, n, d, at);
@@ -193,7 +193,7 @@ static marey_status spill(sorter *s, diag *d)
     return status;
 }
 
-marey_status sorter_push(sorter *s, uint64_t k0, uint64_t k1, uint64_t v, diag *d)
+marey_status sorter_push_apart(sorter *s, const sort_record *r, diag *d)
 {
     if (s->n >= s->limit) {
         marey_status status = spill(s, d);
@@ -202,7 +202,7 @@ marey_status sorter_push(sorter *s, uint64_t k0, uint64_t k1, uint64_t v, diag *
         }
     }
     s->n_total++;
-    VEC_PUSH(s->records, s->n, s->cap, ((sort_record){k0, k1, v}));
+    VEC_PUSH(s->records, s->n, s->cap, *r);
     return MAREY_OK;
 }
 
@@ -269,15 +269,8 @@ marey_status sorter_finish(sorter *s, diag *d)
     return status;
 }
 
-marey_status sorter_next(sorter *s, sort_record *out, bool *more, diag *d)
+marey_status sorter_next_merged(sorter *s, sort_record *out, bool *more, diag *d)
 {
-    if (s->n_runs == 0) {
-        *more = s->i < s->n;
-        if (*more) {
-            *out = s->records[s->i++];
-        }
-        return MAREY_OK;
-    }
     *more = s->n_heap > 0;
     if (!*more) {
         return MAREY_OK;

@@ -41,11 +41,33 @@ typedef struct sorter {
 
 void sorter_init(sorter *s, scratch *sc, size_t limit);
 void sorter_deinit(sorter *s);
-marey_status sorter_push(sorter *s, uint64_t k0, uint64_t k1, uint64_t v, diag *d);
+/* The same where there is no room at hand. */
+marey_status sorter_push_apart(sorter *s, const sort_record *r, diag *d);
+static inline marey_status sorter_push(sorter *s, uint64_t k0, uint64_t k1, uint64_t v, diag *d)
+{
+    if (s->n == s->cap || s->n >= s->limit) {
+        return sorter_push_apart(s, &(sort_record){k0, k1, v}, d);
+    }
+    s->n_total++;
+    s->records[s->n++] = (sort_record){k0, k1, v};
+    return MAREY_OK;
+}
 /** No more pushes; reading begins. */
 marey_status sorter_finish(sorter *s, diag *d);
+/* The same where any are in the scratch file. */
+marey_status sorter_next_merged(sorter *s, sort_record *r, bool *more, diag *d);
 /** The next record in order. @return false in *more at the end */
-marey_status sorter_next(sorter *s, sort_record *r, bool *more, diag *d);
+static inline marey_status sorter_next(sorter *s, sort_record *r, bool *more, diag *d)
+{
+    if (s->n_runs > 0) {
+        return sorter_next_merged(s, r, more, d);
+    }
+    *more = s->i < s->n;
+    if (*more) {
+        *r = s->records[s->i++];
+    }
+    return MAREY_OK;
+}
 
 /** A signed time as a key. */
 static inline uint64_t sorter_key(int64_t t)
