@@ -103,6 +103,21 @@ static void print_json(const trace_model *m, const query_grid *q, const row_list
 
 /* ---- for people ---- */
 
+/* Do bins begin so close to each other, so late, that four digits would not tell them apart? */
+static bool needs_all_digits(const query_grid *q)
+{
+    return q->t1_ns / 1000 >= (q->t1_ns - q->t0_ns) / (int64_t)q->n_bins;
+}
+
+/* printf() counts bytes: what of a text is not the first byte of a character is added to the width. */
+static int width_for(const char *text, int columns)
+{
+    for (; *text; text++) {
+        columns += ((unsigned char)*text & 0xC0) == 0x80;
+    }
+    return columns;
+}
+
 static void print_line(const trace_model *m, const query_grid *q, const query_result *r, uint64_t bin)
 {
     __extension__ typedef __int128 wide; /* bin * width does not fit 64 bits */
@@ -112,23 +127,28 @@ static void print_line(const trace_model *m, const query_grid *q, const query_re
     char start[48];
     char busy[48];
     char longest[48] = "";
-    time_format(t0, start, sizeof start);
+    if (needs_all_digits(q)) {
+        time_format_exact(t0, start, sizeof start);
+    } else {
+        time_format(t0, start, sizeof start);
+    }
+    int columns = needs_all_digits(q) ? 22 : 12;
     time_format(r->busy_ns[bin], busy, sizeof busy);
     if (r->longest_ns[bin] >= 0) {
         time_format(r->longest_ns[bin], longest, sizeof longest);
     }
     const char *category = r->dominant[bin] == NO_ID ? "" : m->categories[r->dominant[bin]].name;
     double percent = t1 > t0 ? 100.0 * (double)r->busy_ns[bin] / (double)(t1 - t0) : 0;
-    (void)printf("  %12s %12s %6.1f %% %10" PRIu64 "  %-18s %12s\n", start, busy, percent, r->count[bin], category,
-                 longest);
+    (void)printf("  %*s %*s %6.1f %% %10" PRIu64 "  %-18s %*s\n", width_for(start, columns), start, width_for(busy, 12),
+                 busy, percent, r->count[bin], category, width_for(longest, 12), longest);
 }
 
 static void print_table(const trace_model *m, const query_grid *q, const row_list *rows, const query_result *results)
 {
     for (size_t i = 0; i < rows->n; i++) {
         (void)printf("%s%s\n", i ? "\n" : "", rows->items[i].name);
-        (void)printf("  %12s %12s %8s %10s  %-18s %12s\n", "from", "busy, union", "busy", "events", "mostly",
-                     "longest");
+        (void)printf("  %*s %12s %8s %10s  %-18s %12s\n", needs_all_digits(q) ? 22 : 12, "from", "busy, union", "busy",
+                     "events", "mostly", "longest");
         for (uint64_t bin = 0; bin < q->n_bins; bin++) {
             print_line(m, q, &results[i], bin);
         }

@@ -218,6 +218,9 @@ def check_late(folder):
             lines, depth = png_rows(picture)
             rows[name, a, b] = [line[depth * 252:] for line in lines[124:372]]
             check(len(set(rows[name, a, b])) > 2, 'something is drawn')
+    table = answer('grid', os.path.join(folder, 'late.json.h5'), '--bins', 4, '--time',
+                   '4611686018427000000ns..4611686018427000400ns').stdout
+    check('4611686018.427\u2009000\u2009300 s' in table, 'the table says each bin\'s nanosecond')
     for (name, a, b), lines in rows.items():
         check(name == 'early' or lines == rows['early', a, b], 'ns %d to %d look the same, early and late' % (a, b))
 

@@ -60,7 +60,8 @@ static size_t spans_of(const small_event *const *events, size_t n_events, uint8_
 /* n times what lies between the beginning of the grid and t, in 2^-32 ns: no rounding anywhere. */
 static fine_ns place_times_n(const time_grid *g, int64_t t_ns)
 {
-    return (((fine_ns)t_ns << 32) - (((fine_ns)g->t0.ns << 32) + (fine_ns)g->t0.part)) * (fine_ns)g->n;
+    fine_ns since = ((fine_ns)t_ns - g->t0.ns) * MOMENT_PARTS - (fine_ns)g->t0.part;
+    return since * (fine_ns)g->n;
 }
 
 /* The first column whose end lies after t (or at it, where the event ends there). */

@@ -18,14 +18,14 @@ static const int64_t LAST_NS = INT64_C(1) << 62;
 /* n times what lies from the beginning of the view to t, in 2^-32 ns. */
 static fine_ns place_times_n(const stage *g, int64_t t_ns)
 {
-    fine_ns t0 = ((fine_ns)g->view.t0.ns << 32) + (fine_ns)g->view.t0.part;
-    return (((fine_ns)t_ns << 32) - t0) * (fine_ns)g->scene->src.grid.n;
+    fine_ns since = ((fine_ns)t_ns - g->view.t0.ns) * MOMENT_PARTS - (fine_ns)g->view.t0.part;
+    return since * (fine_ns)g->scene->src.grid.n;
 }
 
 static fine_ns span_of_view(const stage *g)
 {
-    return (((fine_ns)g->view.t1.ns << 32) + (fine_ns)g->view.t1.part) -
-           (((fine_ns)g->view.t0.ns << 32) + (fine_ns)g->view.t0.part);
+    return ((fine_ns)g->view.t1.ns - g->view.t0.ns) * MOMENT_PARTS + (fine_ns)g->view.t1.part -
+           (fine_ns)g->view.t0.part;
 }
 
 /* A random run, pushed to `base`: before it lies one event at the very beginning. */
