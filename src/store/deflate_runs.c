@@ -1,5 +1,8 @@
 #include "store/deflate_runs.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #ifdef __x86_64__
 #include <immintrin.h>
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt,lzcnt")))
@@ -34,34 +37,6 @@ void deflate_runs_add_zeros(deflate_runs *r, size_t n, bool follows)
     set_run(r, r->n_tokens++, n - !follows);
 }
 
-static void add_plain(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
-{
-    for (size_t i = 0; i < n;) {
-        size_t same = 0;
-        while ((i > 0 || has_front) && i + same < n && p[i + same] == p[i - 1]) {
-            same++;
-        }
-        if (same >= MIN_RUN) {
-            set_run(r, r->n_tokens++, same);
-            i += same;
-            continue;
-        }
-        for (size_t end = i + (same > 0 ? same : 1); i < end; i++) {
-            r->tokens[r->n_tokens++] = p[i];
-        }
-    }
-}
-
-#ifdef __x86_64__
-/* Bits of 64 bytes: is it the same as the one in front of it? */
-AVX512 static inline uint64_t same_bits(const uint8_t *p, size_t i, size_t n, bool has_front)
-{
-    uint64_t there = i >= n ? 0 : n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
-    there &= i > 0 || has_front ? UINT64_MAX : UINT64_MAX - 1;
-    return _mm512_mask_cmpeq_epi8_mask(there, _mm512_maskz_loadu_epi8(there, p + i),
-                                       _mm512_maskz_loadu_epi8(there, p + i - 1));
-}
-
 /* Where the MIN_RUN bits from there on are set; `next`: the 64 bits behind them. */
 static inline uint64_t run_begins(uint64_t bits, uint64_t next)
 {
@@ -78,18 +53,127 @@ static inline uint64_t run_bits(uint64_t begins, uint64_t last)
     return begins | begins << 2 | last >> 62;
 }
 
+/* A run that goes on behind the 64 bytes that it begins in. */
+typedef struct open_run {
+    size_t begin, token;
+    bool is_open;
+} open_run;
+
+/* Bits of 64 bytes: is it the same as the one in front of it? All of them are in memory. */
+static inline uint64_t same_of_all(const uint8_t *p)
+{
+    uint64_t same = 0;
+#ifdef __SSE2__
+    for (unsigned k = 0; k < 64; k += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + k));
+        __m128i w = _mm_loadu_si128((const __m128i *)(const void *)(p + k - 1));
+        same |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, w)) << k;
+    }
+#else
+    for (unsigned k = 0; k < 64; k++) {
+        same |= (uint64_t)(p[k] == p[(int)k - 1]) << k;
+    }
+#endif
+    return same;
+}
+
+/* The same from the i-th of n on, which may be fewer. */
+static inline uint64_t same_plain(const uint8_t *p, size_t i, size_t n, bool has_front)
+{
+    uint64_t same = 0;
+    if (i + 64 <= n && (i > 0 || has_front)) {
+        return same_of_all(p + i);
+    }
+    for (size_t k = i > 0 || has_front ? i : 1; k < n && k < i + 64; k++) {
+        same |= (uint64_t)(p[k] == p[k - 1]) << (k - i);
+    }
+    return same;
+}
+
+/* n bytes as they are; is_inside: 16 more may be read. */
+static inline void put_stretch(uint16_t *tokens, const uint8_t *p, unsigned n, bool is_inside)
+{
+    unsigned k = 0;
+#ifdef __SSE2__
+    for (; is_inside && k < n; k += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + k));
+        __m128i *to = (__m128i *)(void *)(tokens + k);
+        _mm_storeu_si128(to, _mm_unpacklo_epi8(v, _mm_setzero_si128()));
+        _mm_storeu_si128(to + 1, _mm_unpackhi_epi8(v, _mm_setzero_si128()));
+    }
+#endif
+    for (; k < n; k++) {
+        tokens[k] = p[k];
+    }
+}
+
+/* What is kept of 64 bytes lies in stretches; a run begins with the last byte of one. */
+static inline void put_stretches(deflate_runs *r, const uint8_t *p, uint64_t kept, uint64_t firsts, uint64_t ends,
+                                 size_t at, bool is_inside, open_run *open)
+{
+    while (kept != 0) {
+        const unsigned from = (unsigned)__builtin_ctzll(kept);
+        const uint64_t behind = kept + ((uint64_t)1 << from); /* the bit behind the stretch; 0: it goes to the end */
+        const unsigned to = behind == 0 ? 64 : (unsigned)__builtin_ctzll(behind);
+        put_stretch(r->tokens + r->n_tokens, p + from, to - from, is_inside);
+        r->n_tokens += to - from;
+        kept &= behind;
+        if (firsts >> (to - 1) & 1) {
+            *open = (open_run){at + to - 1, r->n_tokens - 1, true};
+            if (ends != 0) {
+                r->tokens[open->token] = (uint16_t)(RUNS_LENGTHS + (unsigned)__builtin_ctzll(ends) - (to - 1));
+                open->is_open = false;
+                ends &= ends - 1;
+            }
+        }
+    }
+}
+
+static void add_plain(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
+{
+    uint64_t same = same_plain(p, 0, n, has_front);
+    uint64_t last_begins = 0;
+    uint64_t last_runs = 0;
+    open_run open = {.is_open = false};
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t there = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
+        uint64_t next = same_plain(p, i + 64, n, true);
+        uint64_t begins = run_begins(same, next);
+        uint64_t runs = run_bits(begins, last_begins);
+        uint64_t before = runs << 1 | last_runs >> 63;
+        uint64_t firsts = runs & ~before;
+        uint64_t ends = before & ~runs;
+        if (open.is_open && ends != 0) {
+            set_run(r, open.token, i + (unsigned)__builtin_ctzll(ends) - open.begin);
+            open.is_open = false;
+            ends &= ends - 1;
+        }
+        put_stretches(r, p + i, (~runs | firsts) & there, firsts, ends, i, n - i >= 64 + 16, &open);
+        same = next;
+        last_begins = begins;
+        last_runs = runs;
+    }
+    if (open.is_open) {
+        set_run(r, open.token, n - open.begin);
+    }
+}
+
+#ifdef __x86_64__
+/* Bits of 64 bytes: is it the same as the one in front of it? */
+AVX512 static inline uint64_t same_bits(const uint8_t *p, size_t i, size_t n, bool has_front)
+{
+    uint64_t there = i >= n ? 0 : n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
+    there &= i > 0 || has_front ? UINT64_MAX : UINT64_MAX - 1;
+    return _mm512_mask_cmpeq_epi8_mask(there, _mm512_maskz_loadu_epi8(there, p + i),
+                                       _mm512_maskz_loadu_epi8(there, p + i - 1));
+}
+
 AVX512 static inline void put_bytes(uint16_t *tokens, const uint8_t *p, uint64_t kept, uint64_t there)
 {
     __m512i bytes = _mm512_maskz_compress_epi8(kept, _mm512_maskz_loadu_epi8(there, p));
     _mm512_storeu_si512(tokens, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bytes)));
     _mm512_storeu_si512(tokens + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bytes, 1)));
 }
-
-/* A run that goes on behind the 64 bytes that it begins in. */
-typedef struct open_run {
-    size_t begin, token;
-    bool is_open;
-} open_run;
 
 /* The runs that begin in 64 bytes, of which the kept ones become tokens from n_tokens on; `ends`: of the runs that end
  * there, one behind each, but none of one that came in. */
