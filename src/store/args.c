@@ -318,29 +318,32 @@ static inline void put_so_far(args_encoder *e, const uint8_t *mask, const uint8_
     e->numbers.n = (size_t)(out - e->numbers.p);
 }
 
-static void put_changes(args_encoder *e, local_template *t, const char *record)
+static inline void put_plain(args_encoder *e, const local_template *t, arg_values values)
 {
     const size_t n = t->n_values;
-    arg_values values = arg_values_of(record);
-    if (values.is_wide && !t->is_wide) {
-        widen(e, t);
-    }
     uint32_t *before = e->words + t->first_word;
     changes c = room_for(e, n);
-#ifdef __x86_64__
-    if (e->has_avx512) {
-        c.out = t->is_wide ? put_wide_avx512(c.out, values, before, n, c.mask)
-                           : put_narrow_avx512(c.out, values.p, before, n, c.mask);
-        put_so_far(e, c.mask + (n + 7) / 8, c.out);
-        return;
-    }
-#endif
     c.out = t->is_wide ? put_wide(c.out, values, before, n, c.mask) : put_narrow(c.out, values.p, before, n, c.mask);
     put_so_far(e, c.mask + (n + 7) / 8, c.out);
 }
 
+#ifdef __x86_64__
+AVX512 static void put_avx512(args_encoder *e, const local_template *t, arg_values values)
+{
+    const size_t n = t->n_values;
+    uint32_t *before = e->words + t->first_word;
+    changes c = room_for(e, n);
+    c.out = t->is_wide ? put_wide_avx512(c.out, values, before, n, c.mask)
+                       : put_narrow_avx512(c.out, values.p, before, n, c.mask);
+    put_so_far(e, c.mask + (n + 7) / 8, c.out);
+}
+#else
+#define put_avx512 put_plain
+#endif
+
 /* An event of any kind. @return behind its reference */
-static uint8_t *add_one(args_encoder *e, uint8_t *refs, const char *record, uint32_t len)
+static inline __attribute__((always_inline)) uint8_t *add_one(args_encoder *e, uint8_t *refs, const char *record,
+                                                              uint32_t len, bool has_avx512)
 {
     if (len == 0) {
         *refs++ = 0;
@@ -354,9 +357,17 @@ static uint8_t *add_one(args_encoder *e, uint8_t *refs, const char *record, uint
     }
     uint32_t index = head - 1 < e->n_local ? e->local[head - 1] : 0;
     index = index ? index : new_template(e, head - 1);
-    refs = put_ref(refs, index + 1);
-    put_changes(e, &e->templates[index - 1], record);
-    return refs;
+    local_template *t = &e->templates[index - 1];
+    arg_values values = arg_values_of(record);
+    if (values.is_wide && !t->is_wide) {
+        widen(e, t);
+    }
+    if (has_avx512) {
+        put_avx512(e, t, values);
+    } else {
+        put_plain(e, t, values);
+    }
+    return put_ref(refs, index + 1);
 }
 
 /* They lie in another order. */
@@ -371,7 +382,7 @@ static uint8_t *add_plain(args_encoder *e, uint8_t *refs, const char *const *rec
 {
     for (size_t i = 0; i < n; i++) {
         fetch_ahead(records, i, n);
-        refs = add_one(e, refs, records[i], len[i]);
+        refs = add_one(e, refs, records[i], len[i], false);
     }
     return refs;
 }
@@ -442,7 +453,7 @@ AVX512 static uint8_t *add_avx512(args_encoder *e, uint8_t *refs, const char *co
         uint8_t *behind = len[i] > 0 ? add_usual(&h, refs, records[i]) : NULL;
         if (!behind) {
             put_so_far(e, h.mask, h.out);
-            behind = add_one(e, refs, records[i], len[i]);
+            behind = add_one(e, refs, records[i], len[i], true);
             h = take_at_hand(e);
         }
         refs = behind;
