@@ -136,18 +136,26 @@ FILE *file_aside_stream(file_aside *a, const char *target)
     return f;
 }
 
+static bool link_at(const char *from, const char *to)
+{
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
+}
+
 /* A link never replaces a file: then it becomes one at the aside path, which is renamed. */
 static bool give_name(file_aside *a)
 {
     char proc[PROC_PATH];
     if (!a->path) {
         proc_path(a->fd, proc);
-        if (linkat(AT_FDCWD, proc, AT_FDCWD, a->target, AT_SYMLINK_FOLLOW) == 0) {
+        if (!file_exists(a->target) && link_at(proc, a->target)) {
             return true;
         }
         char *path = aside_path(a->target);
-        (void)unlink(path); /* of a process that had the same number */
-        if (linkat(AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0) {
+        bool is_there = link_at(proc, path);
+        if (!is_there && errno == EEXIST) { /* of a process that had the same number */
+            is_there = unlink(path) == 0 && link_at(proc, path);
+        }
+        if (!is_there) {
             free(path);
             return false;
         }

@@ -93,8 +93,14 @@ bool pool_help(pool *p)
 
 unsigned thread_cores(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (unsigned)n : 1;
+    static atomic_uint known; /* asking takes as long as opening a file */
+    unsigned n = atomic_load_explicit(&known, memory_order_relaxed);
+    if (n == 0) {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        n = online > 0 ? (unsigned)online : 1;
+        atomic_store_explicit(&known, n, memory_order_relaxed);
+    }
+    return n;
 }
 
 pool *pool_create(unsigned n_threads)
@@ -214,6 +220,15 @@ void pool_each(pool *p, size_t n, pool_each_fn fn, void *ctx)
     }
 }
 
+void pool_dismiss(pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    (void)atomic_fetch_add(&p->n_events, 1);
+    (void)pthread_cond_broadcast(&p->wake);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
 void pool_destroy(pool **pp)
 {
     pool *p = *pp;
@@ -221,11 +236,7 @@ void pool_destroy(pool **pp)
         return;
     }
     pool_wait(p);
-    (void)pthread_mutex_lock(&p->lock);
-    p->stop = true;
-    (void)atomic_fetch_add(&p->n_events, 1);
-    (void)pthread_cond_broadcast(&p->wake);
-    (void)pthread_mutex_unlock(&p->lock);
+    pool_dismiss(p);
     for (unsigned i = 0; i < p->n; i++) {
         (void)pthread_join(p->threads[i], NULL);
     }

@@ -15,6 +15,9 @@ typedef void (*pool_fn)(void *ctx);
 /** @param n_threads workers; 0: as many as the machine has cores */
 pool *pool_create(unsigned n_threads);
 void pool_destroy(pool **p); /* runs what is queued, then stops */
+/** No job comes after those that are queued: the workers end beside the caller, and pool_destroy() need not wait for
+ * it. */
+void pool_dismiss(pool *p);
 void pool_run(pool *p, pool_fn fn, void *ctx);
 void pool_wait(pool *p);      /* until nothing is queued or running */
 size_t pool_backlog(pool *p); /* queued + running now */

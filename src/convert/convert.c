@@ -283,7 +283,8 @@ static marey_status run_with_diag(const convert_source *sources, const bool *may
     c->model.name = options->run_name ? options->run_name : name;
     c->n_workers = worker_count(c);
     c->workers = c->n_workers ? pool_create(c->n_workers) : NULL;
-    store_options store = {.force = options->force, .workers = c->workers, .on_row = emit_on_row, .on_row_ctx = c};
+    store_options store = {
+        .force = options->force, .workers = c->workers, .is_last = true, .on_row = emit_on_row, .on_row_ctx = c};
     marey_status status = store_writer_create(&c->writer, options->out, &store, d);
     if (status == MAREY_OK) {
         status = convert_all(c, summary);

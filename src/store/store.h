@@ -62,6 +62,7 @@ typedef struct store_group store_group;
 typedef struct store_options {
     bool force;    /* replace a target that is not a marey file */
     pool *workers; /* compresses blocks and tiles; NULL: on the calling thread */
+    bool is_last;  /* nobody needs the workers after the writer: they are dismissed before the file gets its name */
     void (*on_row)(void *ctx, uint64_t tag,
                    uint64_t row); /* called on the group's thread, in block order; may be NULL */
     void *on_row_ctx;

@@ -213,8 +213,9 @@ marey_status store_writer_create(store_writer **out, const char *path, const sto
     w->max_jobs[JOB_BLOCK] = 2 * (thread_cores() + 1);
     w->max_jobs[JOB_TILE] = MOST_TILES_WAITING;
     w->max_jobs[JOB_PYRAMID] = UINT_MAX;
-    w->max_jobs[JOB_SHAPES] = UINT_MAX;
+    w->max_jobs[JOB_TABLE] = UINT_MAX;
     (void)pthread_mutex_init(&w->lock, NULL);
+    (void)pthread_mutex_init(&w->words, NULL);
     (void)pthread_mutex_init(&w->directory, NULL);
     (void)pthread_mutex_init(&w->tables, NULL);
     (void)pthread_cond_init(&w->done, NULL);
@@ -278,6 +279,7 @@ void store_writer_destroy(store_writer **ww)
     diag_deinit(&w->diag);
     (void)pthread_cond_destroy(&w->done);
     (void)pthread_mutex_destroy(&w->lock);
+    (void)pthread_mutex_destroy(&w->words);
     (void)pthread_mutex_destroy(&w->directory);
     (void)pthread_mutex_destroy(&w->tables);
     free(w->path);
@@ -507,7 +509,8 @@ static marey_status put_blocks(store_writer *w)
     return status == MAREY_OK ? PUT_COLUMNS(w, longs, w->n_longs) : status;
 }
 
-/* n texts one after the other from `first` on, and where each begins; behind those that were put before. */
+/* n texts one after the other from `first` on, and where each begins; behind those that were put before. Nobody else
+ * puts any of the kind. */
 static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start, const intern *t, size_t first,
                               size_t n, size_t with_zero)
 {
@@ -522,10 +525,12 @@ static marey_status put_texts(store_writer *w, schema_id bytes, schema_id start,
         memcpy(all + (ends[i] - at), t->text[first + i], t->len[first + i] + with_zero);
     }
     size_t behind = w->out[start].n > 0; /* where the first begins was said as the end of the one before */
-    marey_status status = out_append(w, bytes, all, ends[n] - at);
+    bench *b = bench_take(w);
+    marey_status status = out_append_alone(w, &b->codec, bytes, all, ends[n] - at);
     if (status == MAREY_OK) {
-        status = out_append(w, start, ends + behind, n + 1 - behind);
+        status = out_append_alone(w, &b->codec, start, ends + behind, n + 1 - behind);
     }
+    bench_give(w, b);
     free(ends);
     free(all);
     return status;
@@ -535,15 +540,41 @@ static void run_shapes(void *ctx)
 {
     store_writer *w = ctx;
     (void)put_texts(w, S_TEMPLATE_BYTES, S_TEMPLATE_START, &w->shapes.texts, 0, w->n_shapes, 0);
-    writer_job_done(w, JOB_SHAPES);
+    writer_job_done(w, JOB_TABLE);
 }
 
 void store_writer_put_shapes(store_writer *w)
 {
     if (w->options.workers && w->n_shapes == 0 && w->shapes.texts.n > 0) {
         w->n_shapes = w->shapes.texts.n;
-        writer_run(w, JOB_SHAPES, run_shapes, w);
+        writer_run(w, JOB_TABLE, run_shapes, w);
     }
+}
+
+static void run_strings(void *ctx)
+{
+    store_writer *w = ctx;
+    (void)put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 0, w->strings.n, 1);
+    out_pack_early(w, S_STRING_START);
+    out_pack_early(w, S_STRING_BYTES);
+    writer_job_done(w, JOB_TABLE);
+}
+
+/* What does not hang on the jobs: all of it is known, and is packed beside them. */
+static marey_status put_known(store_writer *w, const trace_model *m)
+{
+    _Static_assert(S_LINK_FROM == S_TEMPLATE_START + 1, "all of /links and what follows is put by the caller's thread");
+    marey_status status;
+    MAREY_TRY(writer_put_links(w));
+    MAREY_TRY(writer_put_model(w, m));
+    writer_run(w, JOB_TABLE, run_strings, w);
+    for (unsigned id = S_LINK_FROM; id < SCHEMA_COUNT; id++) {
+        if (id != S_STRING_BYTES && id != S_STRING_START) {
+            out_pack_early(w, (schema_id)id);
+        }
+    }
+fail:
+    return status;
 }
 
 marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
@@ -553,9 +584,7 @@ marey_status store_writer_finish(store_writer *w, const trace_model *m, diag *d)
     }
     hdf_write_out(&w->file);
     marey_status status = MAREY_OK;
-    MAREY_TRY(writer_put_links(w)); /* what does not hang on the jobs goes first */
-    MAREY_TRY(writer_put_model(w, m));
-    MAREY_TRY(put_texts(w, S_STRING_BYTES, S_STRING_START, &w->strings, 0, w->strings.n, 1));
+    MAREY_TRY(put_known(w, m));
     wait_for_jobs(w);
     hdf_write_out(&w->file);
     MAREY_TRY(w->failed);

@@ -83,7 +83,7 @@ typedef struct spares {
 } spares;
 
 /* Kinds of jobs. As many of one as may be waiting or running at a time; a further one runs where it comes up. */
-typedef enum job_kind { JOB_BLOCK, JOB_TILE, JOB_PYRAMID, JOB_SHAPES, JOB_KINDS } job_kind;
+typedef enum job_kind { JOB_BLOCK, JOB_TILE, JOB_PYRAMID, JOB_TABLE, JOB_KINDS } job_kind;
 
 struct store_writer {
     char *path;
@@ -96,6 +96,9 @@ struct store_writer {
     pthread_mutex_t tables; /* guards these two */
     out_dataset out[SCHEMA_COUNT];
     codec codec;
+
+    pthread_mutex_t words; /* guards this */
+    intern strings;
 
     pthread_mutex_t directory; /* one group at a time appends its directory */
     pthread_mutex_t lock;      /* guards all below */
@@ -123,7 +126,6 @@ struct store_writer {
     size_t n_longs, cap_longs;
     store_link *links;
     size_t n_links, cap_links;
-    intern strings;
     uint64_t next_collective; /* rows of the next call are not below */
     uint64_t next_link[2];    /* likewise, by store_link_order */
     bool has_sorted_links;
@@ -152,6 +154,10 @@ bool writer_help(store_writer *w);
 /* writer_out.c */
 /** Append n rows to a dataset. Thread: any. */
 marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_t n);
+/** The same for a dataset that no other thread knows of now, with a codec of one's own: nobody waits for it. */
+marey_status out_append_alone(store_writer *w, codec *c, schema_id id, const void *data, uint64_t n);
+/** The dataset is complete: it is packed beside the caller, where there are workers. */
+void out_pack_early(store_writer *w, schema_id id);
 /** Pack and write one chunk at chunk index `index`: n elements, and zeros behind them up to `whole`. Thread: any. */
 marey_status out_chunk(store_writer *w, schema_id id, codec *c, uint64_t index, const void *data, size_t n,
                        size_t whole, chunk_hint *hint);

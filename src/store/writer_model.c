@@ -10,6 +10,12 @@ _Static_assert(sizeof(trace_class) == sizeof(int) && sizeof(trace_kind) == sizeo
                    sizeof(marey_loss) == sizeof(int),
                "enums are read and written as int");
 
+/* With `words` held. */
+static uint32_t put_word(store_writer *w, const char *s)
+{
+    return intern_put(&w->strings, s, strlen(s));
+}
+
 static void put_field(store_writer *w, const model_column *c, const char *row, void *out)
 {
     const char *field = row + c->offset;
@@ -22,7 +28,7 @@ static void put_field(store_writer *w, const model_column *c, const char *row, v
     case FIELD_TEXT: {
         const char *text;
         memcpy((void *)&text, field, sizeof text);
-        id = writer_string(w, text ? text : "");
+        id = put_word(w, text ? text : "");
         memcpy(out, &id, sizeof id);
         break;
     }
@@ -32,14 +38,25 @@ static void put_field(store_writer *w, const model_column *c, const char *row, v
         break;
     case FIELD_LOSS:
         memcpy(&number, field, sizeof number);
-        id = writer_string(w, marey_loss_code((marey_loss)number));
+        id = put_word(w, marey_loss_code((marey_loss)number));
         memcpy(out, &id, sizeof id);
         break;
     }
 }
 
+/* Texts lie all over the memory, and were last looked at long before. */
+static void fetch_text(const model_column *c, const char *row)
+{
+    if (c->kind == FIELD_TEXT) {
+        const char *text;
+        memcpy((void *)&text, row + c->offset, sizeof text);
+        __builtin_prefetch(text);
+    }
+}
+
 static marey_status put_table(store_writer *w, const trace_model *m, const model_table *t)
 {
+    enum { AHEAD = 8 };
     const char *rows;
     size_t n;
     memcpy((void *)&rows, (const char *)m + t->items, sizeof rows);
@@ -49,9 +66,12 @@ static marey_status put_table(store_writer *w, const trace_model *m, const model
     for (size_t k = 0; k < t->n_columns && status == MAREY_OK; k++) {
         const model_column *c = &t->columns[k];
         size_t size = schema_type_size(SCHEMA[c->id].type);
+        (void)pthread_mutex_lock(&w->words);
         for (size_t i = 0; i < n; i++) {
+            fetch_text(c, rows + (i + AHEAD < n ? i + AHEAD : i) * t->row_bytes);
             put_field(w, c, rows + i * t->row_bytes, buffer + i * size);
         }
+        (void)pthread_mutex_unlock(&w->words);
         status = out_append(w, c->id, buffer, n);
     }
     free(buffer);
@@ -84,6 +104,9 @@ static marey_status put_classes(store_writer *w)
 
 marey_status writer_put_model(store_writer *w, const trace_model *m)
 {
+    (void)pthread_mutex_lock(&w->words);
+    intern_reserve(&w->strings, w->strings.n + m->n_names); /* most texts are names */
+    (void)pthread_mutex_unlock(&w->words);
     marey_status status = put_classes(w);
     for (size_t i = 0; i < N_MODEL_TABLES && status == MAREY_OK; i++) {
         status = put_table(w, m, &MODEL_TABLES[i]);

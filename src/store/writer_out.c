@@ -63,8 +63,9 @@ static bool pack_held(store_writer *w, codec *c, schema_id id, uint64_t rows)
     return addr != HDF_NOWHERE;
 }
 
-/* Rows are held until they fill a chunk, or the dataset ends and it is known how they lie best. With `tables` held. */
-static bool append(store_writer *w, schema_id id, const void *data, uint64_t n)
+/* Rows are held until they fill a chunk, or the dataset ends and it is known how they lie best. With `tables` held, or
+ * where nobody else knows of the dataset. */
+static bool append(store_writer *w, codec *c, schema_id id, const void *data, uint64_t n)
 {
     out_dataset *o = &w->out[id];
     const uint8_t *p = data;
@@ -72,7 +73,7 @@ static bool append(store_writer *w, schema_id id, const void *data, uint64_t n)
     size_t bytes = n * row_bytes(id);
     o->n += n;
     while (bytes > 0) {
-        if (o->n_held == full && !pack_held(w, &w->codec, id, chunk_rows(id))) {
+        if (o->n_held == full && !pack_held(w, c, id, chunk_rows(id))) {
             return false;
         }
         size_t part = bytes < full - o->n_held ? bytes : full - o->n_held;
@@ -88,9 +89,14 @@ static bool append(store_writer *w, schema_id id, const void *data, uint64_t n)
 marey_status out_append(store_writer *w, schema_id id, const void *data, uint64_t n)
 {
     (void)pthread_mutex_lock(&w->tables);
-    bool ok = append(w, id, data, n) && w->file.error == 0;
+    bool ok = append(w, &w->codec, id, data, n) && w->file.error == 0;
     (void)pthread_mutex_unlock(&w->tables);
     return ok ? MAREY_OK : out_failed(w);
+}
+
+marey_status out_append_alone(store_writer *w, codec *c, schema_id id, const void *data, uint64_t n)
+{
+    return append(w, c, id, data, n) && w->file.error == 0 ? MAREY_OK : out_failed(w);
 }
 
 /* What is packed becomes the chunk. */
@@ -246,14 +252,50 @@ typedef struct packing {
     size_t n;
 } packing;
 
+static void pack_last(store_writer *w, schema_id id)
+{
+    const out_dataset *o = &w->out[id];
+    bench *b = bench_take(w);
+    (void)pack_held(w, &b->codec, id, o->n_chunks == 0 ? o->n : chunk_rows(id));
+    bench_give(w, b);
+}
+
 static void pack_one(void *ctx, size_t i, unsigned worker)
 {
     const packing *p = ctx;
-    const out_dataset *o = &p->w->out[p->ids[i]];
     (void)worker;
-    bench *b = bench_take(p->w);
-    (void)pack_held(p->w, &b->codec, p->ids[i], o->n_chunks == 0 ? o->n : chunk_rows(p->ids[i]));
-    bench_give(p->w, b);
+    pack_last(p->w, p->ids[i]);
+}
+
+/* So few rows stay with the dataset's header. */
+static bool wants_packing(const out_dataset *o)
+{
+    bool small = o->n_chunks == 0 && o->n_held <= HEADER_BYTES;
+    return !small && o->n_held > 0;
+}
+
+/* One dataset that is complete while others are not. */
+typedef struct early_pack {
+    store_writer *w;
+    schema_id id;
+} early_pack;
+
+static void run_early(void *ctx)
+{
+    early_pack *e = ctx;
+    store_writer *w = e->w;
+    pack_last(w, e->id);
+    free(e);
+    writer_job_done(w, JOB_TABLE);
+}
+
+void out_pack_early(store_writer *w, schema_id id)
+{
+    if (w->options.workers && wants_packing(&w->out[id])) {
+        early_pack *e = mem_alloc(sizeof *e);
+        *e = (early_pack){w, id};
+        writer_run(w, JOB_TABLE, run_early, e);
+    }
 }
 
 /* The chunks of all datasets are written first: where the metadata go is known only then. With `tables` held. */
@@ -261,9 +303,7 @@ static bool pack_all(store_writer *w)
 {
     packing p = {.w = w};
     for (unsigned id = 0; id < n_datasets(w->has_graph); id++) {
-        const out_dataset *o = &w->out[id];
-        bool small = o->n_chunks == 0 && o->n_held <= HEADER_BYTES;
-        if (!small && o->n_held > 0) {
+        if (wants_packing(&w->out[id])) {
             p.ids[p.n++] = (schema_id)id;
         }
     }
@@ -292,6 +332,9 @@ marey_status out_finish(store_writer *w, const trace_model *m)
     structure s = {.has_graph = w->has_graph};
     (void)pthread_mutex_lock(&w->tables);
     bool ok = pack_all(w);
+    if (w->options.workers && w->options.is_last) {
+        pool_dismiss(w->options.workers);
+    }
     begin_structure(&s);
     s.metadata.base = w->file.end;
     for (unsigned id = 0; id < n_datasets(s.has_graph) && ok; id++) {
@@ -317,8 +360,8 @@ void out_deinit(store_writer *w)
 
 uint32_t writer_string(store_writer *w, const char *s)
 {
-    (void)pthread_mutex_lock(&w->lock);
+    (void)pthread_mutex_lock(&w->words);
     uint32_t id = intern_put(&w->strings, s, strlen(s));
-    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_mutex_unlock(&w->words);
     return id;
 }

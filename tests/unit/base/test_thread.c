@@ -3,7 +3,7 @@
  * same time have different worker numbers, 0 to the pool's threads; without a pool the calls come in order on the
  * calling thread; a worker that is busy with something else is not waited for; what was queued before still runs.
  * pool_help() runs what is queued on the calling thread, in order, one job a call, and says when there is none; what
- * a worker has is no business of it.
+ * a worker has is no business of it. Workers that are dismissed run what was queued first.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -186,6 +186,22 @@ static void a_spin_ends(void **state)
     assert_int_equal(atomic_load(&value), 2);
 }
 
+static void dismissed_workers_run_what_is_queued(void **state)
+{
+    (void)state;
+    enum { JOBS = 100 };
+    atomic_uint value = 0;
+    pool *p = pool_create(THREADS);
+    for (unsigned i = 0; i < JOBS; i++) {
+        pool_run(p, add_one, &value);
+    }
+    pool_dismiss(p);
+    pool_wait(p);
+    assert_int_equal(atomic_load(&value), JOBS);
+    assert_false(pool_help(p));
+    pool_destroy(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +210,7 @@ int main(void)
         cmocka_unit_test(busy_workers_are_not_waited_for),
         cmocka_unit_test(who_waits_can_help),
         cmocka_unit_test(a_spin_ends),
+        cmocka_unit_test(dismissed_workers_run_what_is_queued),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
