@@ -45,7 +45,7 @@ DIGITS_AVX2 static inline __m128i digits_load_avx2(const char *s)
 DIGITS_AVX2 static inline unsigned digits_count_avx2(__m128i v)
 {
     __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v);
-    return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(is_digit));
+    return _tzcnt_u32(~(unsigned)_mm_movemask_epi8(is_digit));
 }
 
 /** The number that the first n make, up to 16: moved to the end of the register, then pairs, fours, eights and all. */
@@ -59,6 +59,7 @@ DIGITS_AVX2 static inline uint64_t digits_join_avx2(__m128i v, unsigned n)
     v = _mm_packus_epi32(v, v);
     v = _mm_madd_epi16(v, _mm_set1_epi32(1 << 16 | 10000));
     uint64_t eights = (uint64_t)_mm_cvtsi128_si64(v);
+    __asm__("" : "+r"(eights)); /* moved once, and not by way of memory */
     return (eights & UINT32_MAX) * 100000000U + (eights >> 32);
 }
 #endif

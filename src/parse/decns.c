@@ -327,6 +327,17 @@ bool decns_parse_u64(const char *s, size_t n, uint64_t *value)
     return n > 0;
 }
 
+bool decns_parse_u64_padded(const char *s, size_t n, uint64_t *value)
+{
+    uint64_t odd = 0;
+    uint64_t v = n - 1 < 8 ? join_digits(s, n, &odd) : 0;
+    if (n - 1 >= 8 || (odd & 0x8080808080808080U)) {
+        return decns_parse_u64(s, n, value);
+    }
+    *value = v;
+    return true;
+}
+
 bool decns_parse_i64(const char *s, size_t n, int64_t *value)
 {
     bool negative = n > 0 && s[0] == '-';

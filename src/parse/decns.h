@@ -30,6 +30,8 @@ decns_result decns_parse_us_padded_any(const char *s, size_t n, int64_t *ns);
 
 /** An integer in decimal, or hexadecimal after 0x. @return false when it is none or does not fit */
 bool decns_parse_u64(const char *s, size_t n, uint64_t *value);
+/** The same where DECNS_PAD_BYTES from `s` on may be read, whatever n is. */
+bool decns_parse_u64_padded(const char *s, size_t n, uint64_t *value);
 /** A signed decimal integer; a fraction of zeros is accepted ("3.0"). */
 bool decns_parse_i64(const char *s, size_t n, int64_t *value);
 /** A decimal number as a double. @return false for NaN, Infinity and text */

@@ -274,7 +274,8 @@ static void note_field(walk *k, jkey key, size_t from, jspan value)
     if (key == JKEY_ARGS && value.kind == JKIND_OBJECT) {
         end_segment(k, JMEMO_ARGS, key, from, end);
     } else if (simple && (varying >> key & 1)) {
-        end_segment(k, string ? JMEMO_STRING : JMEMO_SCALAR, key, from, end);
+        bool time = key == JKEY_TS || key == JKEY_DUR;
+        end_segment(k, string ? JMEMO_STRING : time ? JMEMO_TIME : JMEMO_SCALAR, key, from, end);
     } else if (simple && key < JKEY_STEADY) {
         note_steady(k, key, value);
     } else if (key == JKEY_NONE && simple && !string) {
@@ -414,6 +415,7 @@ jstep jevent_walk(jwalk *w, const jview *v, size_t start, size_t *end)
 {
     w->event.seen = 0;
     w->event.args_seen = 0;
+    w->event.times = 0;
     w->event.like = 0;
     w->event.offset = w->offset + start;
     w->event.steady = w->event.field;

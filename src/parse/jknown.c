@@ -70,7 +70,7 @@ static inline const char *take_args(jwalk *w, jmemo_node *s, const char *p, cons
     }
     jevent *e = &w->event;
     e->seen = s->seen;
-    e->steady = w->memo.steady[s->steady];
+    e->steady = s->steady;
     e->args_seen = 0;
     e->args_skipped = s->skips_args;
     size_t known = w->ops.args ? w->ops.args(w->ctx, e, p, (size_t)(end - p)) : 0;
@@ -81,12 +81,12 @@ static inline const char *take_args(jwalk *w, jmemo_node *s, const char *p, cons
     return p + known;
 }
 
-static inline void finish_event(jwalk *w, const jmemo_node *leaf)
+static inline void finish_event(jevent *e, const jmemo_node *leaf, uint32_t times)
 {
-    w->memo.leaf = (uint32_t)(leaf - w->memo.nodes);
-    w->event.seen = leaf->seen;
-    w->event.like = leaf->like;
-    w->event.steady = w->memo.steady[leaf->steady];
+    e->seen = leaf->seen;
+    e->like = leaf->like;
+    e->steady = leaf->steady;
+    e->times = times;
 }
 
 #define KNOWN(name) name##_any

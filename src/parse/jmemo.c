@@ -17,25 +17,23 @@ void jmemo_miss(jmemo *m)
     }
 }
 
-static bool matches(const jmemo *m, const jmemo_node *s, const char *text, size_t n)
+static bool matches(const jmemo_node *s, const char *text, size_t n)
 {
-    const char *own = jmemo_text(m, s);
-    return s->len <= n && text[s->probe] == own[s->probe] && jscan_same(text, own, s->len, s->last_bits);
+    return s->len <= n && text[s->probe] == s->text[s->probe] && jscan_same(text, s->text, s->len, s->last_bits);
 }
 
-unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n)
+jmemo_node *jmemo_search(jmemo_node *parent, const char *text, size_t n)
 {
-    uint16_t *link = &m->nodes[parent].child;
-    for (unsigned i = *link; i; link = &m->nodes[i].sibling, i = *link) {
-        jmemo_node *s = &m->nodes[i];
-        if (matches(m, s, text, n)) {
+    jmemo_node **link = &parent->child;
+    for (jmemo_node *s = *link; s; link = &s->sibling, s = *link) {
+        if (matches(s, text, n)) {
             *link = s->sibling;
-            s->sibling = m->nodes[parent].child;
-            m->nodes[parent].child = (uint16_t)i;
-            return i;
+            s->sibling = parent->child;
+            parent->child = s;
+            return s;
         }
     }
-    return 0;
+    return NULL;
 }
 
 /* ---- learning ---- */
@@ -43,10 +41,10 @@ unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n)
 static void forget_all(jmemo *m)
 {
     m->n_nodes = 1;
-    m->nodes[0] = (jmemo_node){0};
+    m->nodes[0] = (jmemo_node){.steady = m->steady[0]};
     m->n_sets = 1;
     m->n_text = JMEMO_TEXT_PAD;
-    m->leaf = 0;
+    m->leaf = NULL;
 }
 
 static bool has_room(const jmemo *m, const jmemo_draft *d)
@@ -71,35 +69,36 @@ static bool may_learn(const jmemo_draft *d, const char *text)
 }
 
 /* Nodes whose segments read the same share the text. */
-static uint32_t keep_text(jmemo *m, const char *text, size_t n)
+static const char *keep_text(jmemo *m, const char *text, size_t n)
 {
     for (unsigned i = 1; i < m->n_nodes; i++) {
-        if (m->nodes[i].len == n && memcmp(jmemo_text(m, &m->nodes[i]), text, n) == 0) {
+        if (m->nodes[i].len == n && memcmp(m->nodes[i].text, text, n) == 0) {
             return m->nodes[i].text;
         }
     }
-    uint32_t at = m->n_text;
-    memcpy(m->text + at, text, n);
+    char *copy = m->text + m->n_text;
+    memcpy(copy, text, n);
     m->n_text += (uint32_t)n;
-    return at;
+    return copy;
 }
 
 /* The steady fields of a step and those that came before it. */
-static void keep_steady(jmemo *m, jmemo_node *s, unsigned parent, unsigned step)
+static void keep_steady(jmemo *m, jmemo_node *s, const jmemo_node *parent, unsigned step)
 {
     const jmemo_draft *d = &m->draft;
-    s->steady = m->nodes[parent].steady;
+    jspan *own = NULL;
     for (unsigned i = 0; i < d->n_fields; i++) {
         const jmemo_field *f = &d->fields[i];
         if (f->step != step) {
             continue;
         }
-        if (s->steady == m->nodes[parent].steady) {
-            memcpy(m->steady[m->n_sets], m->steady[s->steady], sizeof m->steady[0]);
-            s->steady = (uint16_t)m->n_sets++;
+        if (!own) {
+            own = m->steady[m->n_sets++];
+            memcpy(own, parent->steady, sizeof m->steady[0]);
         }
-        m->steady[s->steady][f->key] = (jspan){jmemo_text(m, s) + (f->at - d->steps[step].from), f->n, f->kind};
+        own[f->key] = (jspan){s->text + (f->at - d->steps[step].from), f->n, f->kind};
     }
+    s->steady = own ? own : parent->steady;
 }
 
 /* Which fields are there before what comes behind the first `n` steps. */
@@ -125,35 +124,31 @@ static uint16_t find_difference(const char *a, const char *b, size_t n)
 }
 
 /* A new child comes first. Of too many the last goes, and with it what comes behind it. */
-static void put_first(jmemo *m, unsigned parent, unsigned child)
+static void put_first(jmemo_node *parent, jmemo_node *child)
 {
-    jmemo_node *s = &m->nodes[child];
-    unsigned first = m->nodes[parent].child;
-    s->probe = first ? find_difference(jmemo_text(m, s), jmemo_text(m, &m->nodes[first]), s->len) : 0;
-    s->sibling = (uint16_t)first;
-    m->nodes[parent].child = (uint16_t)child;
+    jmemo_node *first = parent->child;
+    child->probe = first ? find_difference(child->text, first->text, child->len) : 0;
+    child->sibling = first;
+    parent->child = child;
     unsigned n = 1;
-    for (unsigned i = child; i; i = m->nodes[i].sibling) {
+    for (jmemo_node *s = child; s; s = s->sibling) {
         if (n++ == JMEMO_SIBLINGS_MAX) {
-            m->nodes[i].sibling = 0;
+            s->sibling = NULL;
         }
     }
 }
 
-static unsigned find_child(const jmemo *m, unsigned parent, const jmemo_step *step, const char *text)
+static jmemo_node *find_child(const jmemo_node *parent, const jmemo_step *step, const char *text)
 {
-    unsigned i = m->nodes[parent].child;
-    for (; i; i = m->nodes[i].sibling) {
-        const jmemo_node *s = &m->nodes[i];
-        if (s->len == step->end - step->from && s->what == step->what && s->key == step->key &&
-            memcmp(jmemo_text(m, s), text + step->from, s->len) == 0) {
-            break;
-        }
+    jmemo_node *s = parent->child;
+    while (s && !(s->len == step->end - step->from && s->what == step->what && s->key == step->key &&
+                  memcmp(s->text, text + step->from, s->len) == 0)) {
+        s = s->sibling;
     }
-    return i;
+    return s;
 }
 
-static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *text)
+static jmemo_node *add_child(jmemo *m, jmemo_node *parent, unsigned step, const char *text)
 {
     const jmemo_step *from = &m->draft.steps[step];
     jmemo_node *s = &m->nodes[m->n_nodes];
@@ -167,8 +162,9 @@ static unsigned add_child(jmemo *m, unsigned parent, unsigned step, const char *
     if (s->what == JMEMO_END && m->likes + 1 < JMEMO_LIKES) {
         s->like = (uint16_t)++m->likes;
     }
-    put_first(m, parent, m->n_nodes);
-    return m->n_nodes++;
+    put_first(parent, s);
+    m->n_nodes++;
+    return s;
 }
 
 void jmemo_learn(jmemo *m, const char *text, size_t open, bool is_key_known)
@@ -180,14 +176,13 @@ void jmemo_learn(jmemo *m, const char *text, size_t open, bool is_key_known)
     if (!has_room(m, d)) {
         forget_all(m);
     }
-    unsigned at = 0;
-    unsigned begin = 0;
+    jmemo_node *at = m->nodes;
+    jmemo_node *first = at;
     for (unsigned i = 0; i < d->n_steps; i++) {
-        unsigned child = find_child(m, at, &d->steps[i], text);
+        jmemo_node *child = find_child(at, &d->steps[i], text);
         at = child ? child : add_child(m, at, i, text);
-        begin = i == 0 ? at : begin;
+        first = i == 0 ? at : first;
     }
-    jmemo_node *first = &m->nodes[begin];
     first->open = (uint8_t)(open - d->steps[0].from);
     first->is_key_known = is_key_known;
     m->leaf = at;

@@ -36,26 +36,27 @@ typedef enum jmemo_what {
     JMEMO_END,    /* nothing: the segment ends with the event's bracket */
     JMEMO_STRING, /* a string: the segment ends with its quote, the next begins behind the closing one */
     JMEMO_SCALAR,
-    JMEMO_ARGS /* an object */
+    JMEMO_TIME, /* a scalar that is a time: what profilers write is read at once */
+    JMEMO_ARGS  /* an object */
 } jmemo_what;
 
 /* No leaf: what comes behind it is not the END, and it has a child. */
 typedef struct jmemo_node {
-    uint32_t text; /* where in the texts */
+    const char *text; /* among the texts */
     uint16_t len;
-    uint8_t what;            /* jmemo_what */
-    uint8_t key;             /* jkey of the value that varies; NONE: of one that nobody wants */
-    uint32_t last_bits;      /* a bit for each byte of the last 32 or less, where it is taken by 32 */
-    uint16_t child, sibling; /* nodes; 0: none. The child that hit last comes first */
-    uint16_t next;           /* of a leaf: the first node of the event that followed last time */
-    uint32_t seen;           /* jevent.seen before the value that varies */
-    uint16_t like;           /* of a leaf: jevent.like */
-    uint16_t probe;          /* a byte where this segment differs from others: tried first */
-    uint16_t steady;         /* the set of the steady fields that came before */
-    uint8_t args_blocks;     /* before args: how many blocks of 64 bytes they took last time */
-    uint8_t open;            /* of a first node: where the event's bracket is */
-    bool is_key_known;       /* of a first node: so is the first key */
-    bool skips_args;         /* before args: jevent.args_skipped */
+    uint8_t what;                       /* jmemo_what */
+    uint8_t key;                        /* jkey of the value that varies; NONE: of one that nobody wants */
+    uint32_t last_bits;                 /* a bit for each byte of the last 32 or less, where it is taken by 32 */
+    struct jmemo_node *child, *sibling; /* NULL: none. The child that hit last comes first */
+    struct jmemo_node *next;            /* of a leaf: the first node of the event that followed last time */
+    const jspan *steady;                /* the set of the steady fields that came before */
+    uint32_t seen;                      /* jevent.seen before the value that varies */
+    uint16_t like;                      /* of a leaf: jevent.like */
+    uint16_t probe;                     /* a byte where this segment differs from others: tried first */
+    uint8_t args_blocks;                /* before args: how many blocks of 64 bytes they took last time */
+    uint8_t open;                       /* of a first node: where the event's bracket is */
+    bool is_key_known;                  /* of a first node: so is the first key */
+    bool skips_args;                    /* before args: jevent.args_skipped */
 } jmemo_node;
 
 /* A segment of an event that is walked. */
@@ -79,15 +80,15 @@ typedef struct jmemo_draft {
     jmemo_field fields[JMEMO_FIELDS_MAX];
 } jmemo_draft;
 
-/* It must not be moved: the sets point to its texts. */
+/* It must not be moved: its nodes and sets point into it. */
 typedef struct jmemo {
     uint64_t n_hits; /* since the last look at them */
     uint32_t n_misses;
     uint32_t off;  /* events to go before it is tried again */
     bool baseline; /* as if the processor had no more than all have; for tests */
     uint32_t n_nodes, n_sets, n_text;
-    uint32_t likes; /* numbers given */
-    uint32_t leaf;  /* of the last event that hit; 0: none */
+    uint32_t likes;   /* numbers given */
+    jmemo_node *leaf; /* of the last event that hit; NULL: none */
     jmemo_draft draft;
     jmemo_node nodes[JMEMO_NODES];                /* 0: the root */
     jspan steady[JMEMO_STEADY_SETS][JKEY_STEADY]; /* jevent.steady; 0: empty */
@@ -99,9 +100,9 @@ void jmemo_miss(jmemo *m);
 
 /**
  * The child of `parent` whose segment `text` begins with, of `n` bytes; it comes first from now on. Reads up to
- * JMEMO_TEXT_PAD bytes more. 0: none
+ * JMEMO_TEXT_PAD bytes more. NULL: none
  */
-unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n);
+jmemo_node *jmemo_search(jmemo_node *parent, const char *text, size_t n);
 
 /**
  * Remember the event of the draft.
@@ -111,10 +112,5 @@ unsigned jmemo_search(jmemo *m, unsigned parent, const char *text, size_t n);
  * @param is_key_known see jmemo_node
  */
 void jmemo_learn(jmemo *m, const char *text, size_t open, bool is_key_known);
-
-static inline const char *jmemo_text(const jmemo *m, const jmemo_node *s)
-{
-    return m->text + s->text;
-}
 
 #endif

@@ -35,11 +35,13 @@ enum {
 typedef struct jevent {
     uint32_t seen;
     uint32_t args_seen;
+    uint32_t times;    /* 1 << JKEY_TS, JKEY_DUR: what decns_parse_us() says of it is known: `time_ns` */
     bool args_skipped; /* the event is of a kind whose arguments are not looked into */
     /* 0, or a number: events of one walk (from jwalk_init() on) that share it are alike in all but what name, ts, dur,
      * id and args hold: `seen` is the same, and so are the bytes of every other field. Not set yet in ops.args. */
     uint32_t like;
     uint64_t offset;             /* of the event in the stream */
+    int64_t time_ns[2];          /* by key - JKEY_TS */
     const jspan *steady;         /* [JKEY_STEADY]: the first fields */
     jspan field[JKEY_COUNT + 1]; /* the others, from JKEY_STEADY on; the last is for what nobody wants */
     jspan arg[JARG_COUNT];

@@ -98,6 +98,10 @@ static decns_result time_field(chrome_reader *c, const jevent *e, jkey key, int6
     if (s.kind == JKIND_NONE) {
         return DECNS_BAD;
     }
+    if (e->times >> key & 1) {
+        *ns = e->time_ns[key - JKEY_TS];
+        return DECNS_OK;
+    }
     decns_result result = is_text(s) ? decns_parse_us_padded(s.s, s.n, ns) : DECNS_BAD;
     if (result == DECNS_OK && s.kind == JKIND_STRING && !c->times_are_text) {
         chrome_lose(c, MAREY_LOSS_QUOTED_NUMBER, e->offset, NULL);
@@ -118,7 +122,7 @@ static bool start_time(chrome_reader *c, const jevent *e, int64_t *ns)
     return result == DECNS_OK;
 }
 
-static void take_args(const jevent *e, trace_event_in *in)
+static inline void take_args(const jevent *e, trace_event_in *in)
 {
     jspan args = jevent_field(e, JKEY_ARGS);
     if (args.kind == JKIND_OBJECT && args.n > 2) {
@@ -272,25 +276,52 @@ static inline uint32_t shared_id(chrome_reader *c, const jevent *e, uint32_t *id
     return *id != NO_ID ? *id : (*id = find(c, e));
 }
 
+/* Times that are there, if nothing is wrong with them. */
+static bool plain_times(const jevent *e, int64_t ns[2])
+{
+    jspan ts = e->field[JKEY_TS];
+    jspan dur = e->field[JKEY_DUR];
+    return ts.kind == JKIND_SCALAR && dur.kind == JKIND_SCALAR &&
+           decns_parse_us_padded(ts.s, ts.n, &ns[0]) == DECNS_OK &&
+           decns_parse_us_padded(dur.s, dur.n, &ns[1]) == DECNS_OK;
+}
+
+/* As push_named(), with no hook. */
+static inline marey_status push_plain(chrome_reader *c, const jevent *e, trace_event_in in)
+{
+    take_args(e, &in);
+    in.correlation = e->args_seen ? kineto_correlation(c, e) : 0;
+    marey_status status = trace_builder_event_followed(c->b, &in);
+    if (!c->args_known) {
+        chrome_args_learn(c, e);
+    }
+    if (e->args_seen) {
+        kineto_collective(c, e);
+    }
+    return status;
+}
+
 /* As on_complete(), where nothing is wrong with the event. */
 static marey_status on_plain(chrome_reader *c, const jevent *e, chrome_like *like)
 {
-    trace_event_in in = {0};
-    jspan ts = e->field[JKEY_TS];
-    jspan dur = e->field[JKEY_DUR];
+    const uint32_t both = 1U << JKEY_TS | 1U << JKEY_DUR;
     jspan name = e->field[JKEY_NAME];
+    int64_t ns[2] = {e->time_ns[0], e->time_ns[1]};
+    if ((e->times & both) != both && !plain_times(e, ns)) {
+        return on_complete(c, e);
+    }
+    int64_t start = ns[0];
+    int64_t dur = ns[1];
     int64_t end;
-    bool usual = ts.kind == JKIND_SCALAR && dur.kind == JKIND_SCALAR && is_text(name) &&
-                 name.n <= CHROME_NAME_BYTES_MAX && !c->hook &&
-                 decns_parse_us_padded(ts.s, ts.n, &in.start_ns) == DECNS_OK &&
-                 decns_parse_us_padded(dur.s, dur.n, &in.dur_ns) == DECNS_OK && in.dur_ns >= 0 &&
-                 !__builtin_add_overflow(in.start_ns, in.dur_ns, &end);
+    bool usual = is_text(name) && name.n <= CHROME_NAME_BYTES_MAX && !c->hook && dur >= 0 &&
+                 !__builtin_add_overflow(start, dur, &end);
     if (!usual) {
         return on_complete(c, e);
     }
-    in.thread = shared_id(c, e, &like->thread, thread_id);
-    in.name = trace_builder_name_raw(c->b, name.s, name.n, shared_id(c, e, &like->source, source_id));
-    return push_named(c, e, &in);
+    uint32_t thread = shared_id(c, e, &like->thread, thread_id);
+    uint32_t source = shared_id(c, e, &like->source, source_id);
+    uint32_t id = trace_builder_name_raw(c->b, name.s, name.n, source);
+    return push_plain(c, e, (trace_event_in){.start_ns = start, .dur_ns = dur, .thread = thread, .name = id});
 }
 
 static marey_status on_instant(chrome_reader *c, const jevent *e)

@@ -97,7 +97,7 @@ void kineto_meta(chrome_reader *c, jspan key, jspan value)
 static uint64_t unsigned_arg(jspan value)
 {
     uint64_t v = 0;
-    return value.kind != JKIND_NONE && decns_parse_u64(value.s, value.n, &v) ? v : 0;
+    return value.kind != JKIND_NONE && decns_parse_u64_padded(value.s, value.n, &v) ? v : 0;
 }
 
 uint64_t kineto_correlation(chrome_reader *c, const jevent *e)

@@ -59,10 +59,10 @@ static bool measure(arg_example *x)
     return true;
 }
 
-static arg_step step_to(uint32_t at, uint32_t to)
+static arg_step step_to(const arg_example *x, uint32_t at, uint32_t to)
 {
     uint32_t n = to - at;
-    return (arg_step){.at = at, .n = n, .last_bits = n ? UINT32_MAX >> (31 - (n - 1) % 32) : 0};
+    return (arg_step){.text = x->text + at, .at = at, .n = n, .last_bits = n ? UINT32_MAX >> (31 - (n - 1) % 32) : 0};
 }
 
 static void set_steps(arg_example *x)
@@ -75,8 +75,9 @@ static void set_steps(arg_example *x)
             continue;
         }
         arg_step *s = &x->steps[x->n_steps++];
-        *s = step_to(at, q->from);
+        *s = step_to(x, at, q->from);
         s->digits = q->to - q->from;
+        s->stride = s->n + s->digits;
         s->number = i;
         s->value = q->value;
         s->is_fixed = q->is_fixed;
@@ -84,7 +85,7 @@ static void set_steps(arg_example *x)
         s->limit = q->is_fixed || q->is_rest || x->is_wide ? 0 : (uint64_t)UINT32_MAX + 1;
         at = q->to;
     }
-    x->steps[x->n_steps] = step_to(at, x->n);
+    x->steps[x->n_steps] = step_to(x, at, x->n);
 }
 
 static void widen(arg_example *x)
@@ -408,24 +409,45 @@ static const uint64_t plain_least[ARG_DIGITS_MAX + 1] = {UINT64_MAX, 0,         
                                                          1000000000, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
                                                          UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
+/* The usual way is one function, and what is seldom done is apart from it: else calls and kept registers are much of
+ * what it costs. */
+#define WITHIN inline __attribute__((always_inline))
+#define APART  __attribute__((noinline))
+
+static inline void copy_first_any(char *to, const char *from)
+{
+    memcpy(to, from, ARG_RECORD_FIRST);
+}
+
 #define FOLLOW(name) name##_any
 #define TARGET
 #include "trace/arg_follow.inc"
 
 #ifdef __x86_64__
+DIGITS_AVX2 static inline uint32_t same_bytes_avx2(const char *a, const char *b)
+{
+    __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)a);
+    __m256i y = _mm256_loadu_si256((const __m256i *)(const void *)b);
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y));
+}
+
 DIGITS_AVX2 static inline bool is_same_avx2(const char *a, const char *b, size_t n, uint32_t last_bits)
 {
-    for (;; n -= 32, a += 32, b += 32) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)a);
-        __m256i y = _mm256_loadu_si256((const __m256i *)(const void *)b);
-        unsigned differ = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y));
-        if (n <= 32) {
-            return (differ & last_bits) == 0;
-        }
-        if (differ) {
+    for (; n > 32; n -= 32, a += 32, b += 32) {
+        if (same_bytes_avx2(a, b) != UINT32_MAX) {
             return false;
         }
     }
+    return (~same_bytes_avx2(a, b) & last_bits) == 0;
+}
+
+DIGITS_AVX2 static inline void copy_first_avx2(char *to, const char *from)
+{
+    _Static_assert(ARG_RECORD_FIRST == 64, "two registers");
+    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(from + 32));
+    _mm256_storeu_si256((__m256i *)(void *)to, a);
+    _mm256_storeu_si256((__m256i *)(void *)(to + 32), b);
 }
 
 /* Up to 16 digits. */

@@ -26,9 +26,11 @@ typedef struct arg_number {
 
 /* A number that is read in any text. */
 typedef struct arg_step {
-    uint32_t at, n;     /* where the step before ended, and the bytes from there on to this one */
+    const char *text;   /* of the example, where the step before ended: at `at` */
+    uint32_t at, n;     /* and the bytes from there on to this one */
     uint32_t last_bits; /* a bit for each of those of the last 32 or less */
     uint32_t digits;    /* of the example */
+    uint32_t stride;    /* n and those */
     uint32_t number;    /* which one it is */
     uint32_t value;     /* as arg_number has it, and is_fixed and is_rest */
     uint64_t limit;     /* numbers below are plain; 0: it is fixed, a rest, or the example is wide */

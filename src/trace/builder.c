@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/mem.h"
 #include "trace/model.h"
 
@@ -217,9 +221,23 @@ static const trace_name_slot *find_name(trace_builder *b, const char *s, size_t 
     return &b->name_slots[i];
 }
 
+#ifdef __SSE2__
+static inline __m128i name_load(const char *s)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)s);
+}
+#endif
+
 /* Of names of the same n > 16 bytes, whose first and last 8 are known to be the same. */
 static inline bool same_inside(const char *a, const char *b, size_t n)
 {
+#ifdef __SSE2__
+    __m128i same = _mm_cmpeq_epi8(name_load(a + n - 16), name_load(b + n - 16));
+    for (size_t i = 8; i + 16 < n; i += 16) {
+        same = _mm_and_si128(same, _mm_cmpeq_epi8(name_load(a + i), name_load(b + i)));
+    }
+    return _mm_movemask_epi8(same) == 0xFFFF;
+#else
     uint64_t differ = 0;
     for (size_t i = 8; i + 16 < n; i += 16) {
         differ |= (trace_name_word(a + i) ^ trace_name_word(b + i)) |
@@ -227,23 +245,36 @@ static inline bool same_inside(const char *a, const char *b, size_t n)
     }
     differ |= trace_name_word(a + n - 16) ^ trace_name_word(b + n - 16);
     return differ == 0;
+#endif
 }
 
-/* Most names came lately: those are told by their ends, and by the rest only where that is so. */
-uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source)
+/* A name that did not come lately takes the place of one that did. Apart, so that the others cost few registers. */
+static __attribute__((noinline)) uint32_t name_again(trace_builder *b, const char *s, size_t n, uint32_t source)
 {
     if (!b->names_seen) {
         b->names_seen = mem_calloc(TRACE_NAMES_SEEN, sizeof *b->names_seen);
     }
     uint64_t first = trace_name_first(s, n);
     uint64_t last = trace_name_last(s, n);
-    trace_name_seen *seen = &b->names_seen[trace_name_mix(s, n, first, last) >> 53];
-    uint64_t differ = (seen->first ^ first) | (seen->last ^ last) | (seen->len ^ n) | (seen->source ^ source);
-    if (differ != 0 || !seen->text || (n > 16 && !same_inside(seen->text, s, n))) {
-        const trace_name_slot *slot = find_name(b, s, n, source);
-        *seen = (trace_name_seen){first, last, slot->text, (uint32_t)n, source, slot->id};
+    const trace_name_slot *slot = find_name(b, s, n, source);
+    b->names_seen[trace_name_mix(s, n, first, last) >> 53] =
+        (trace_name_seen){first, last, slot->text, (uint32_t)n, source, slot->id};
+    return slot->id;
+}
+
+/* Most names came lately: those are told by their ends, and by the rest only where that is so. */
+uint32_t trace_builder_name_raw(trace_builder *b, const char *s, size_t n, uint32_t source)
+{
+    if (b->names_seen) {
+        uint64_t first = trace_name_first(s, n);
+        uint64_t last = trace_name_last(s, n);
+        const trace_name_seen *seen = &b->names_seen[trace_name_mix(s, n, first, last) >> 53];
+        uint64_t differ = (seen->first ^ first) | (seen->last ^ last) | (seen->len ^ n) | (seen->source ^ source);
+        if (differ == 0 && seen->text && (n <= 16 || same_inside(seen->text, s, n))) {
+            return seen->id;
+        }
     }
-    return seen->id;
+    return name_again(b, s, n, source);
 }
 
 /* ---- rows ---- */
@@ -324,16 +355,7 @@ marey_status trace_builder_event(trace_builder *b, const trace_event_in *e)
         status = trace_builder_room(b, n_args);
     }
     n_args = n_args ? put_args(b, e, c->args + c->n_args, is_taken) : 0;
-    c->rows[c->n++] = (trace_row){.start_ns = e->start_ns,
-                                  .dur_ns = e->dur_ns,
-                                  .link = e->correlation,
-                                  .thread = e->thread,
-                                  .name = e->name,
-                                  .args_at = (uint32_t)c->n_args,
-                                  .args_len = (uint32_t)n_args,
-                                  .flags = e->flags};
-    c->n_args += n_args;
-    b->n_events++;
+    trace_builder_put_row(b, e, n_args);
     return status;
 }
 

@@ -220,6 +220,36 @@ static inline void trace_builder_mark(trace_builder *b, uint64_t offset)
 }
 /** Push one event. Errors: what flush returns. */
 marey_status trace_builder_event(trace_builder *b, const trace_event_in *e);
+/** A row's place in the chunk: it is there, and so are its n_args bytes of arguments. */
+static inline void trace_builder_put_row(trace_builder *b, const trace_event_in *e, size_t n_args)
+{
+    trace_chunk *c = &b->chunk;
+    c->rows[c->n++] = (trace_row){.start_ns = e->start_ns,
+                                  .dur_ns = e->dur_ns,
+                                  .link = e->correlation,
+                                  .thread = e->thread,
+                                  .name = e->name,
+                                  .args_at = (uint32_t)c->n_args,
+                                  .args_len = (uint32_t)n_args,
+                                  .flags = e->flags};
+    c->n_args += n_args;
+    b->n_events++;
+}
+/** The same as trace_builder_event(), sooner where the builder's taker has followed the event's arguments. */
+static inline marey_status trace_builder_event_followed(trace_builder *b, const trace_event_in *e)
+{
+    trace_chunk *c = &b->chunk;
+    const arg_taker *t = b->taker;
+    bool followed = t && arg_taker_followed(t, e->args, e->args_len);
+    bool has_room = followed && c->n < TRACE_CHUNK_EVENTS && c->rows &&
+                    c->n_args + arg_taker_record_most(t) + ARG_RECORD_PAD_BYTES <= c->cap_args;
+    if (!has_room) {
+        trace_event_in whole = *e;
+        return trace_builder_event(b, &whole);
+    }
+    trace_builder_put_row(b, e, arg_taker_record(t, c->args + c->n_args));
+    return MAREY_OK;
+}
 /** For who fills the chunk's rows itself: room for at least one more row and n_args bytes of arguments, after a flush
  * where the chunk is full. Errors: what flush returns. */
 marey_status trace_builder_room(trace_builder *b, size_t n_args);

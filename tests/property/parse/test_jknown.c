@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "help/by_tokens.h"
+#include "parse/decns.h"
 #include "parse/jscan.h"
 #include "parse/jstream.h"
 
@@ -236,10 +237,26 @@ static void check_like(record *c, const jevent *e)
     *a = (alike){true, e->seen, steady};
 }
 
+/* A time that the walker has read is what it reads as by itself. */
+static void check_times(const jevent *e)
+{
+    assert_int_equal(e->times & ~(1U << JKEY_TS | 1U << JKEY_DUR), 0);
+    for (unsigned key = JKEY_TS; key <= JKEY_DUR; key++) {
+        if (e->times >> key & 1) {
+            jspan s = jevent_field(e, (jkey)key);
+            int64_t ns = 0;
+            assert_int_equal(s.kind, JKIND_SCALAR);
+            assert_int_equal(decns_parse_us(s.s, s.n, &ns), DECNS_OK);
+            assert_true(ns == e->time_ns[key - JKEY_TS]);
+        }
+    }
+}
+
 static marey_status on_event(void *ctx, const jevent *e)
 {
     record *c = ctx;
     check_like(c, e);
+    check_times(e);
     strbuf_printf(&c->out, "%llu %x %x %d", (unsigned long long)e->offset, e->seen, e->args_seen,
                   e->seen >> JKEY_ARGS & 1 ? e->args_skipped : 0);
     for (unsigned i = 0; i < JKEY_COUNT; i++) {
@@ -430,9 +447,62 @@ static void small_looks_are_right(void **state)
     }
 }
 
+#ifdef __x86_64__
+/* A time as profilers write it, mostly, or with a byte or its length changed. */
+static size_t put_time(char *text, prng *r)
+{
+    size_t digits = 1 + (size_t)prng_below(r, 17);
+    size_t n = digits + 4;
+    for (size_t i = 0; i < n; i++) {
+        text[i] = i == digits ? '.' : (char)('0' + (prng_below(r, 4) ? prng_below(r, 10) : 9));
+    }
+    if (prng_below(r, 4) == 0) {
+        text[prng_below(r, n)] = "-+.eE, /:"[prng_below(r, 9)];
+    }
+    n -= prng_below(r, 6) ? 0 : (size_t)prng_below(r, 4);
+    text[n] = ", }\n.e5x"[prng_below(r, prng_below(r, 4) ? 4 : 8)];
+    return n;
+}
+
+/* A time that is read in one go is what the scan and the parser say, and all of the usual form are read so. */
+static void times_are_read_as_numbers_are(void **state)
+{
+    (void)state;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) {
+        skip();
+    }
+    prng r;
+    prng_seed(&r, SEED);
+    int n_read = 0;
+    for (int i = 0; i < 200000; i++) {
+        char text[128];
+        memset(text, "0,9.\""[i % 5], sizeof text);
+        size_t n = put_time(text, &r);
+        int64_t ns = 0;
+        const char *stop = jscan_us_avx2(text, &ns);
+        int64_t want = 0;
+        decns_result result = decns_parse_us(text, n, &want);
+        bool usual = n >= 5 && n <= 20 && text[n - 4] == '.' && strspn(text, "0123456789") == n - 4 &&
+                     strspn(text + n - 3, "0123456789") == 3 && strchr(", }\n", text[n]);
+        if (stop) {
+            n_read++;
+            assert_ptr_equal(stop, jscan_scalar(text, text + sizeof text - 64));
+            assert_int_equal(decns_parse_us(text, (size_t)(stop - text), &want), DECNS_OK);
+            assert_true(ns == want);
+        } else {
+            assert_true(!usual || result == DECNS_OVERFLOW);
+        }
+    }
+    assert_true(n_read > 50000);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef __x86_64__
+        cmocka_unit_test(times_are_read_as_numbers_are),
+#endif
         cmocka_unit_test(small_looks_are_right),
         cmocka_unit_test(known_events_are_what_tokens_give),
         cmocka_unit_test(many_threads_get_numbers_of_their_own),

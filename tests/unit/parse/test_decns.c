@@ -144,13 +144,34 @@ static void reals(void **state)
     assert_false(decns_parse_double("", 0, &v));
 }
 
+/* Integers read where more may be read are what they are by themselves, whatever follows. */
+static void padded_integers(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",         "0",         "7",         "00000012",
+                                        "99999999", "123456789", "100000000", "18446744073709551615",
+                                        "1a",       "-1",        "12345.78",  "18446744073709551616",
+                                        "0x1F",     "1234567:",  "/1",        "1234567\xB0"};
+    static const char behind[] = "0,9 }\"\xFF";
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (size_t k = 0; k < sizeof behind; k++) {
+            char padded[64];
+            size_t n = strlen(texts[i]);
+            memset(padded, behind[k], sizeof padded);
+            memcpy(padded, texts[i], n);
+            uint64_t want = 1;
+            uint64_t got = 1;
+            assert_int_equal(decns_parse_u64_padded(padded, n, &got), decns_parse_u64(texts[i], n, &want));
+            assert_true(got == want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(against_wide_arithmetic),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(reals),
+        cmocka_unit_test(by_hand),  cmocka_unit_test(padded_integers), cmocka_unit_test(against_wide_arithmetic),
+        cmocka_unit_test(integers), cmocka_unit_test(reals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
