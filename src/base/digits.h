@@ -35,16 +35,35 @@ static inline uint64_t digits_join(uint64_t v)
 }
 
 #ifdef __x86_64__
+/* A byte as often as a register holds it. In a file of their own: where the compiler knows them it builds them anew for
+ * each use, which takes three instructions. */
+typedef struct digits_bytes {
+    _Alignas(32) uint8_t of[32];
+} digits_bytes;
+
+extern const digits_bytes digits_zero; /* '0' */
+extern const digits_bytes digits_nine; /* 9 */
+
+DIGITS_AVX2 static inline __m128i digits_half(const digits_bytes *b)
+{
+    return _mm_load_si128((const __m128i *)(const void *)b->of);
+}
+
+DIGITS_AVX2 static inline __m256i digits_all(const digits_bytes *b)
+{
+    return _mm256_load_si256((const __m256i *)(const void *)b->of);
+}
+
 /** The 16 bytes at `s`, each less '0'. */
 DIGITS_AVX2 static inline __m128i digits_load_avx2(const char *s)
 {
-    return _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)s), _mm_set1_epi8('0'));
+    return _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)s), digits_half(&digits_zero));
 }
 
 /** How many of the 16 are digits before the first that is none. */
 DIGITS_AVX2 static inline unsigned digits_count_avx2(__m128i v)
 {
-    __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v);
+    __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(v, digits_half(&digits_nine)), v);
     return _tzcnt_u32(~(unsigned)_mm_movemask_epi8(is_digit));
 }
 

@@ -105,11 +105,13 @@ JSCAN_AVX2 static inline __m256i jscan_load_avx2(const char *p)
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
+extern const digits_bytes jscan_quote_bytes, jscan_backslash_bytes; /* jscan.c */
+
 JSCAN_AVX2 static inline uint64_t jscan_quotes_avx2(const char *p)
 {
     __m256i v = jscan_load_avx2(p);
-    __m256i hits =
-        _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')), _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
+    __m256i hits = _mm256_or_si256(_mm256_cmpeq_epi8(v, digits_all(&jscan_quote_bytes)),
+                                   _mm256_cmpeq_epi8(v, digits_all(&jscan_backslash_bytes)));
     return (unsigned)_mm256_movemask_epi8(hits);
 }
 
@@ -223,8 +225,8 @@ JSCAN_DEFINE(JSCAN_AVX2, _avx2)
 
 JSCAN_AVX2 static inline const char *jscan_us_avx2(const char *p, int64_t *ns)
 {
-    __m256i v = _mm256_sub_epi8(jscan_load_avx2(p), _mm256_set1_epi8('0'));
-    __m256i is_digit = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(9)), v);
+    __m256i v = _mm256_sub_epi8(jscan_load_avx2(p), digits_all(&digits_zero));
+    __m256i is_digit = _mm256_cmpeq_epi8(_mm256_min_epu8(v, digits_all(&digits_nine)), v);
     uint32_t others = ~(uint32_t)_mm256_movemask_epi8(is_digit);
     unsigned digits = _tzcnt_u32(others);
     if (digits - 1 >= 16 || (others >> digits & 0x1F) != 0x11 || p[digits] != '.' ||

@@ -608,6 +608,12 @@ static bool is_plain(const jevent *e)
            !(e->seen >> JKEY_BIND_ID & 1);
 }
 
+static bool is_launch(const jevent *e)
+{
+    jspan ph = jevent_field(e, JKEY_PH);
+    return ph.kind == JKIND_STRING && ph.n == 1 && memchr("stf", ph.s[0], 3) && is_launch_flow(text_field(e, JKEY_CAT));
+}
+
 marey_status chrome_event(void *ctx, const jevent *e)
 {
     chrome_reader *c = ctx;
@@ -620,10 +626,14 @@ marey_status chrome_event(void *ctx, const jevent *e)
     if (e->like) {
         chrome_like *like = &c->likes[e->like % CHROME_LIKES];
         if (like->like != e->like) {
-            *like = (chrome_like){e->like, NO_ID, NO_ID, is_plain(e)};
+            *like = (chrome_like){e->like, NO_ID, NO_ID, is_plain(e), is_launch(e)};
         }
         if (like->is_plain) {
             return on_plain(c, e, like);
+        }
+        if (like->is_launch && c->n_correlated > 0) {
+            c->b->n_ac2g_flows++; /* as add_flow() does */
+            return MAREY_OK;
         }
     }
     switch (ph.kind == JKIND_STRING && ph.n == 1 ? ph.s[0] : '\0') {

@@ -26,6 +26,7 @@ typedef struct chrome_like {
     uint32_t like;           /* 0: empty */
     uint32_t thread, source; /* NO_ID until the first of them is pushed */
     bool is_plain;           /* intervals with a name and both times, which bind no flow */
+    bool is_launch;          /* launch flows */
 } chrome_like;
 
 /* What metadata events say of a process: kept until the end, because threads may come later. */
