@@ -131,14 +131,9 @@ static inline void take_args(const jevent *e, trace_event_in *in)
     }
 }
 
-static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in *in)
+static inline marey_status push_whole(chrome_reader *c, const jevent *e, trace_event_in in)
 {
-    take_args(e, in);
-    in->correlation = kineto_correlation(c, e);
-    if (c->hook && !c->hook(c->hook_ctx, e, in)) {
-        return MAREY_OK;
-    }
-    marey_status status = trace_builder_event(c->b, in);
+    marey_status status = trace_builder_event_followed(c->b, &in);
     if (!c->args_known) {
         chrome_args_learn(c, e);
     }
@@ -146,6 +141,16 @@ static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in
         kineto_collective(c, e);
     }
     return status;
+}
+
+static marey_status push_named(chrome_reader *c, const jevent *e, trace_event_in *in)
+{
+    take_args(e, in);
+    in->correlation = kineto_correlation(c, e);
+    if (c->hook && !c->hook(c->hook_ctx, e, in)) {
+        return MAREY_OK;
+    }
+    return push_whole(c, e, *in);
 }
 
 static marey_status push(chrome_reader *c, const jevent *e, trace_event_in *in)
@@ -286,21 +291,6 @@ static bool plain_times(const jevent *e, int64_t ns[2])
            decns_parse_us_padded(dur.s, dur.n, &ns[1]) == DECNS_OK;
 }
 
-/* As push_named(), with no hook. */
-static inline marey_status push_plain(chrome_reader *c, const jevent *e, trace_event_in in)
-{
-    take_args(e, &in);
-    in.correlation = e->args_seen ? kineto_correlation(c, e) : 0;
-    marey_status status = trace_builder_event_followed(c->b, &in);
-    if (!c->args_known) {
-        chrome_args_learn(c, e);
-    }
-    if (e->args_seen) {
-        kineto_collective(c, e);
-    }
-    return status;
-}
-
 /* As on_complete(), where nothing is wrong with the event. */
 static marey_status on_plain(chrome_reader *c, const jevent *e, chrome_like *like)
 {
@@ -321,7 +311,10 @@ static marey_status on_plain(chrome_reader *c, const jevent *e, chrome_like *lik
     uint32_t thread = shared_id(c, e, &like->thread, thread_id);
     uint32_t source = shared_id(c, e, &like->source, source_id);
     uint32_t id = trace_builder_name_raw(c->b, name.s, name.n, source);
-    return push_plain(c, e, (trace_event_in){.start_ns = start, .dur_ns = dur, .thread = thread, .name = id});
+    trace_event_in in = {.start_ns = start, .dur_ns = dur, .thread = thread, .name = id};
+    take_args(e, &in);
+    in.correlation = e->args_seen ? kineto_correlation(c, e) : 0;
+    return push_whole(c, e, in);
 }
 
 static marey_status on_instant(chrome_reader *c, const jevent *e)

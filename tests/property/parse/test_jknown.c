@@ -477,6 +477,7 @@ static void times_are_read_as_numbers_are(void **state)
     for (int i = 0; i < 200000; i++) {
         char text[128];
         memset(text, "0,9.\""[i % 5], sizeof text);
+        text[sizeof text - 1] = 0;
         size_t n = put_time(text, &r);
         int64_t ns = 0;
         const char *stop = jscan_us_avx2(text, &ns);
