@@ -17,7 +17,8 @@ enum {
     LEAD_BYTES = 128 * 1024, /* walked before the first part, so that shapes of arguments are known to all */
     AHEAD_MIN_BYTES = 512 * 1024,
     AHEAD_MIN_PLAIN_BYTES = 8 << 20,
-    HELD_BYTES = 32 << 20, /* of a text that lies open: so much may stay in memory */
+    HELD_BYTES = 32 << 20, /* of a text that lies open: so much may stay in memory, */
+    HELD_STEP = 4 << 20,   /* and so much where threads give it back beside each other */
     PARTS_MIN_BYTES = 128 * 1024,
     PARTS_MIN_PLAIN_BYTES = 1 << 20,
     PARTS_MANY = 64,       /* parts that an input is cut into, where it is large enough */
@@ -45,7 +46,7 @@ typedef struct pass {
     bool has_left;                 /* it was, at `rest` */
     bool reads_at;                 /* the source is read where one likes: what was read is what was walked */
     uint64_t held_from;            /* offset of what is walked where it lies, */
-    uint64_t held_to;              /* and so far it is not wanted any more */
+    atomic_uint_fast64_t held_to;  /* and so far it is not wanted any more */
     atomic_uint_fast64_t bytes_in; /* of the source: others than who reads it look */
     chrome_reader *reader;
     const reader_progress *progress;
@@ -116,7 +117,7 @@ static bool look_ahead(void *ctx, size_t at, size_t n)
     uint64_t offset = p->held_from + at;
     if (offset - p->held_to >= HELD_BYTES) {
         source_look_away(p->source, p->held_to, (size_t)(offset - p->held_to));
-        p->held_to = offset;
+        atomic_store(&p->held_to, offset);
     }
     return source_look(p->source, offset, n);
 }
@@ -124,9 +125,11 @@ static bool look_ahead(void *ctx, size_t at, size_t n)
 /* As chrome_parts_options.look_away. */
 static void look_behind(void *ctx, size_t at, size_t n)
 {
-    const pass *p = ctx;
-    if (source_bytes_total(p->source) > HELD_BYTES) {
-        source_look_away(p->source, at, n);
+    pass *p = ctx;
+    uint64_t from = atomic_load(&p->held_to);
+    uint64_t to = at + n;
+    if (to > from && to - from >= HELD_STEP && atomic_compare_exchange_strong(&p->held_to, &from, to)) {
+        source_look_away(p->source, from, (size_t)(to - from));
     }
 }
 
@@ -235,6 +238,7 @@ static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
 {
     p->reads_at = source_is_open_text(p->source) && !(p->tuning && p->tuning->in_turn);
     size_t n_held = 0;
+    atomic_store(&p->held_to, p->reader->walk.offset);
     const char *held = p->reads_at ? source_hold_text(p->source, &n_held) : NULL;
     chrome_parts_options parts = {.read = read_some,
                                   .read_at = p->reads_at ? read_at : NULL,
@@ -297,7 +301,8 @@ static marey_status walk(pass *p)
     if (in_place && !text && (text = source_hold_text(p->source, &n)) != NULL) {
         o.look = look_ahead;
         o.look_away = look_away;
-        p->held_from = p->held_to = from;
+        p->held_from = from;
+        atomic_store(&p->held_to, from);
         p->reads_at = true;
     }
     if (in_place && text && from <= n) {
