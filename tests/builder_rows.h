@@ -174,11 +174,20 @@ static inline void rows_text_side(const rows *r, strbuf *out)
     }
 }
 
+static inline size_t rows_of_thread(const rows *r, size_t thread)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        n += r->items[i].thread == thread;
+    }
+    return n;
+}
+
 static inline void rows_text_threads(const rows *r, strbuf *out)
 {
     for (size_t i = 0; i < r->b.n_threads; i++) {
         const trace_thread_in *t = &r->b.threads[i];
-        strbuf_printf(out, "thread %s|%s events %" PRIu64 " name %s process %s labels %s", t->pid, t->tid, t->n_events,
+        strbuf_printf(out, "thread %s|%s events %zu name %s process %s labels %s", t->pid, t->tid, rows_of_thread(r, i),
                       rows_string(r, t->name), rows_string(r, t->process_name), rows_string(r, t->labels));
         if (t->sort_index != INT64_MIN || t->process_sort_index != INT64_MIN) {
             strbuf_printf(out, " sort %" PRId64 " %" PRId64,

@@ -288,9 +288,6 @@ static void make_chunk(trace_chunk *c)
 
 static marey_status flush(trace_builder *b)
 {
-    for (size_t i = 0; i < b->chunk.n; i++) {
-        b->threads[b->chunk.rows[i].thread].n_events++;
-    }
     marey_status status = b->flush && b->chunk.n > 0 ? b->flush(b->flush_ctx, &b->chunk) : MAREY_OK;
     b->chunk.n = 0;
     b->chunk.n_args = 0;

@@ -98,7 +98,6 @@ typedef struct trace_thread_in {
     uint32_t pid_id;                        /* index of the process among this builder's processes */
     uint32_t name, process_name, labels;    /* string ids or NO_ID */
     int64_t sort_index, process_sort_index; /* INT64_MIN: none */
-    uint64_t n_events;                      /* flushed so far */
     uint64_t at;                            /* where it came first */
 } trace_thread_in;
 
