@@ -14,7 +14,7 @@
 #include "readers/head.h"
 
 enum {
-    LEAD_BYTES = 128 * 1024, /* walked before the first part, so that shapes of arguments are known to all */
+    LEAD_BYTES = 32 * 1024,
     AHEAD_MIN_BYTES = 512 * 1024,
     AHEAD_MIN_PLAIN_BYTES = 8 << 20,
     HELD_BYTES = 32 << 20, /* of a text that lies open: so much may stay in memory, */
@@ -240,6 +240,8 @@ static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
     size_t n_held = 0;
     atomic_store(&p->held_to, p->reader->walk.offset);
     const char *held = p->reads_at ? source_hold_text(p->source, &n_held) : NULL;
+    jstream_options walk = *o;
+    walk.window_bytes = p->tuning ? p->tuning->window_bytes : 2 * CHROME_PART_BYTES; /* most parts are one window */
     chrome_parts_options parts = {.read = read_some,
                                   .read_at = p->reads_at ? read_at : NULL,
                                   .held = held,
@@ -249,7 +251,7 @@ static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
                                   .progress = o->progress,
                                   .ctx = p,
                                   .workers = p->progress ? p->progress->workers : NULL,
-                                  .walk = o,
+                                  .walk = &walk,
                                   .n_threads = p->tuning ? p->tuning->threads : threads_of(p),
                                   .part_bytes = part_bytes(p),
                                   .n_parts = p->tuning ? p->tuning->n_parts : NULL};
