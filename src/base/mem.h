@@ -62,7 +62,7 @@ void arena_deinit(arena *a);
 /** From now on the process keeps up to `bytes` of what it frees for its next needs, instead of handing it to the system
  * and asking for other, cleared pages soon after: for work in phases, each of which frees what the next one allocates.
  * Single pieces of MEM_KEEP_PIECE bytes and more still go back at once. */
-enum { MEM_KEEP_PIECE = 4 << 20 };
+enum { MEM_KEEP_PIECE = (4 << 20) + (64 << 10) }; /* two huge pages and some: what it takes to align one of them */
 void mem_keep_freed(size_t bytes);
 /** Freed memory that the allocator keeps goes back to the system: after something large is done. */
 void mem_give_back(void);
