@@ -160,6 +160,14 @@ void mem_keep_freed(size_t bytes)
     mem_set_large_apart();
 }
 
+void mem_keep_huge(void)
+{
+#ifdef __GLIBC__
+    enum { SOME = 64 << 10 };
+    (void)mallopt(M_MMAP_THRESHOLD, MEM_KEEP_PIECE + SOME);
+#endif
+}
+
 void mem_give_back(void)
 {
 #ifdef __GLIBC__

@@ -62,8 +62,11 @@ void arena_deinit(arena *a);
 /** From now on the process keeps up to `bytes` of what it frees for its next needs, instead of handing it to the system
  * and asking for other, cleared pages soon after: for work in phases, each of which frees what the next one allocates.
  * Single pieces of MEM_KEEP_PIECE bytes and more still go back at once. */
-enum { MEM_KEEP_PIECE = (4 << 20) + (64 << 10) }; /* two huge pages and some: what it takes to align one of them */
+enum { MEM_KEEP_PIECE = 4 << 20 };
 void mem_keep_freed(size_t bytes);
+/** After mem_keep_freed(): single huge pages (mem_alloc_large()) are kept, too. They need twice their size to be
+ * aligned, and leave gaps: where much is allocated, that costs more memory than it saves time. */
+void mem_keep_huge(void);
 /** Freed memory that the allocator keeps goes back to the system: after something large is done. */
 void mem_give_back(void);
 /** From now on single pieces of MEM_KEEP_PIECE bytes and more go back at once: else the allocator keeps back what is

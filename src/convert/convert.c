@@ -11,6 +11,7 @@
 enum { DEFAULT_JOBS_MAX = 16, WIDE_JOBS = 4 };
 #define DEFAULT_MEMORY_BYTES (UINT64_C(128) << 20)
 #define KEPT_BYTES           ((size_t)64 << 20) /* what one file's pieces, blocks and arguments take in turn */
+#define SMALL_BYTES          (UINT64_C(512) << 20)
 #define REPORT_EVERY_NS      (INT64_C(100) * 1000 * 1000)
 
 bool conversion_report(conversion *c, const char *stage, uint64_t done, uint64_t total, uint64_t n_events)
@@ -267,6 +268,19 @@ static unsigned worker_count(const conversion *c)
     return c->jobs > WIDE_JOBS ? c->jobs - WIDE_JOBS : 0;
 }
 
+/* For this conversion, and those after it in the same process. */
+static void keep_memory(const convert_source *sources, size_t n)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += sources[i].bytes < SMALL_BYTES ? sources[i].bytes : SMALL_BYTES;
+    }
+    mem_keep_freed(KEPT_BYTES);
+    if (bytes < SMALL_BYTES) {
+        mem_keep_huge();
+    }
+}
+
 static marey_status run_with_diag(const convert_source *sources, const bool *may_fail, size_t n, const char *name,
                                   const convert_options *options, convert_summary *summary, diag *d)
 {
@@ -277,7 +291,7 @@ static marey_status run_with_diag(const convert_source *sources, const bool *may
     convert_summary unused;
     summary = summary ? summary : &unused;
     *summary = (convert_summary){0};
-    mem_keep_freed(KEPT_BYTES);
+    keep_memory(sources, n);
     conversion *c = mem_alloc(sizeof *c);
     conversion_init(c, sources, may_fail, n, options, d);
     c->model.name = options->run_name ? options->run_name : name;
