@@ -41,6 +41,15 @@ typedef struct digits_bytes {
     _Alignas(32) uint8_t of[32];
 } digits_bytes;
 
+#define DIGITS_FOUR(x) x, x, x, x
+#define DIGITS_BYTES(x)                                                                                                \
+    {                                                                                                                  \
+        {                                                                                                              \
+            DIGITS_FOUR(x), DIGITS_FOUR(x), DIGITS_FOUR(x), DIGITS_FOUR(x), DIGITS_FOUR(x), DIGITS_FOUR(x),            \
+                DIGITS_FOUR(x), DIGITS_FOUR(x)                                                                         \
+        }                                                                                                              \
+    }
+
 extern const digits_bytes digits_zero; /* '0' */
 extern const digits_bytes digits_nine; /* 9 */
 

@@ -286,7 +286,7 @@ marey_status jstream_run(jwalk *w, const jstream_options *options)
         status = run_in_place(&win, w, &o, &m);
         o.read = o.look ? o.read : read_memory;
         if (o.look) {
-            o.look_away(o.ctx, m.at);
+            o.leave_memory(o.ctx, m.at);
         }
     }
     o.read_ctx = o.memory && !o.look ? (void *)&m : o.ctx;

@@ -27,11 +27,11 @@ typedef struct jstream_options {
     void *ctx;
     const char *memory; /* the stream's text, where it lies in memory as a whole: walked in place, `read` is not used */
     size_t memory_bytes;
-    /* Before memory is walked: [at, at + n) of it. May be NULL. false: from `at` on `read` is used after all. */
+    /* Before memory is walked: [at, at + n) of it. May be NULL. false: it must not be, and the rest is read. */
     bool (*look)(void *ctx, size_t at, size_t n);
-    void (*look_away)(void *ctx, size_t at); /* with `look`: what follows is read, from there on */
-    size_t window_bytes;                     /* 0: JSTREAM_WINDOW_BYTES */
-    bool eager;                              /* walk after every read instead of filling the window first; for tests */
+    void (*leave_memory)(void *ctx, size_t at); /* with `look`: `read` goes on at that place of it */
+    size_t window_bytes;                        /* 0: JSTREAM_WINDOW_BYTES */
+    bool eager;     /* walk after every read instead of filling the window first; for tests */
     bool by_tokens; /* walk every event token by token, as if none looked like another; for tests */
     jbits_fn bits;  /* NULL: the best */
     void *read_ctx; /* private: set by jstream_run() */

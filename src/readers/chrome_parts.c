@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "readers/chrome_supply.h"
 #include "trace/builder_join.h"
 
 enum {
@@ -227,7 +226,7 @@ static bool take_result(hand *h)
     h->holds = !is_between && !part->is_last;
     part->text += h->consumed;
     part->n -= h->consumed;
-    if (p->status == MAREY_OK && p->o->progress && !p->o->progress(p->o->ctx)) {
+    if (p->status == MAREY_OK && p->o->progress && !p->o->progress(p->o->text.ctx)) {
         p->status = MAREY_CANCELLED;
     }
     return is_between && !p->is_over && p->status == MAREY_OK;
@@ -345,8 +344,8 @@ static void work(void *ctx, size_t i, unsigned worker)
         size_t n = h->part.n;
         goes_on = take_result(h);
         end_turn(p, goes_on);
-        if (p->o->held) {
-            p->o->look_away(p->o->ctx, (size_t)begin, n);
+        if (p->o->text.held) {
+            p->o->text.look_away(p->o->text.ctx, (size_t)begin, n);
         }
         if (p->c->b->after_flush) {
             p->c->b->after_flush(p->c->b->flush_ctx);
@@ -391,13 +390,7 @@ marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, c
                               bool *is_over)
 {
     parts p = {.c = c, .o = o, .bare = c->walk.bare};
-    p.supply = (chrome_supply){.read = o->read,
-                               .read_at = o->read_at,
-                               .held = o->held,
-                               .held_bytes = o->held_bytes,
-                               .look = o->look,
-                               .ctx = o->ctx,
-                               .least_bytes = o->part_bytes};
+    p.supply = (chrome_supply){.text = &o->text, .least_bytes = o->part_bytes};
     const diag *d = c->b->diag;
     p.file = d && c->b->file < d->n_files ? d->files[c->b->file] : "";
     chrome_supply_init(&p.supply, c->walk.offset, rest, n);
@@ -413,7 +406,7 @@ marey_status chrome_parts_run(chrome_reader *c, const chrome_parts_options *o, c
     pool_each(made ? made : o->workers, n_threads, work, &p);
     c->b->by_turns = false;
     pool_destroy(&made);
-    if (!p.is_over && !o->read_at) {
+    if (!p.is_over && !o->text.read_at) {
         gather_left(&p, left);
     }
     *is_over = p.is_over;

@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "parse/jstream.h"
 #include "readers/chrome.h"
+#include "readers/chrome_supply.h"
 
 enum {
     CHROME_PART_BYTES = 256 * 1024,
@@ -25,15 +26,8 @@ enum {
 };
 
 typedef struct chrome_parts_options {
-    size_t (*read)(void *ctx, void *dst, size_t cap); /* the text behind `rest`; 0: the end */
-    /* Where the stream's text lies open at any offset; else NULL. As chrome_supply.read_at. */
-    bool (*read_at)(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *got);
-    const char *held; /* as chrome_supply.held */
-    size_t held_bytes;
-    bool (*look)(void *ctx, size_t at, size_t n);
-    void (*look_away)(void *ctx, size_t at, size_t n); /* from what is held and was dealt with; on any thread */
-    bool (*progress)(void *ctx);                       /* after each part; false: stop. NULL: none */
-    void *ctx;
+    chrome_text text;
+    bool (*progress)(void *ctx); /* with text.ctx, after each part; false: stop. NULL: none */
     pool *workers; /* on which parts are read, beside the caller's thread; NULL: some are made for the time */
     const jstream_options *walk; /* how to walk a part: see jstream_part() */
     unsigned n_threads;          /* with the caller's; at most CHROME_PARTS_THREADS_MAX are used */
@@ -47,8 +41,8 @@ bool chrome_parts_can_begin(const chrome_reader *c, const char *rest, size_t n);
 /**
  * Read in parts from there on, as long as it goes well. The reader goes on behind them afterwards.
  *
- * @param left appended to: text that was read, and is not dealt with. With `read_at` it stays empty: the text that is
- * not dealt with begins at the walker's offset
+ * @param left appended to: text that was read, and is not dealt with. With text.read_at it stays empty: the text that
+ * is not dealt with begins at the walker's offset
  * @param is_over the text was walked to its end: there is nothing to go on with
  * @return OK; CANCELLED by progress; what the builder's flush returned
  */

@@ -115,7 +115,7 @@ static bool fill(const chrome_supply *s, chrome_part *p, size_t cap)
     make_room(p, cap);
     size_t got = 1;
     while (p->n < cap && got > 0) {
-        got = s->read(s->ctx, p->room + p->n, cap - p->n);
+        got = s->text->read(s->text->ctx, p->room + p->n, cap - p->n);
         p->n += got;
     }
     return got > 0;
@@ -161,7 +161,8 @@ typedef struct stretch {
 /* Near the end there may be no readable bytes behind the text: that is read. */
 static bool may_hold(const stretch *t, size_t n)
 {
-    return t->s->held && t->offset < t->s->held_bytes && t->s->held_bytes - t->offset >= n + JWALK_PAD_BYTES;
+    return t->s->text->held && t->offset < t->s->text->held_bytes &&
+           t->s->text->held_bytes - t->offset >= n + JWALK_PAD_BYTES;
 }
 
 static void copy_to(stretch *t, size_t n)
@@ -169,7 +170,7 @@ static void copy_to(stretch *t, size_t n)
     size_t from = t->is_held ? 0 : t->n; /* what was looked at is copied, too */
     make_room(t->p, n);
     size_t got = 0;
-    t->failed |= !t->s->read_at(t->s->ctx, t->p->room + from, n - from, t->offset + from, &got);
+    t->failed |= !t->s->text->read_at(t->s->text->ctx, t->p->room + from, n - from, t->offset + from, &got);
     t->n = from + got;
     t->is_end = t->n < n;
     t->is_held = false;
@@ -183,10 +184,10 @@ static void read_to(stretch *t, size_t n)
     }
     if ((t->is_held || t->n == 0) && may_hold(t, n)) {
         size_t begin = (size_t)t->offset + t->n;
-        t->failed |= !t->s->look(t->s->ctx, begin, n - t->n + JWALK_PAD_BYTES);
+        t->failed |= !t->s->text->look(t->s->text->ctx, begin, n - t->n + JWALK_PAD_BYTES);
         t->is_held = true;
         t->is_end = t->failed;
-        t->text = t->s->held + t->offset;
+        t->text = t->s->text->held + t->offset;
         t->n = t->failed ? t->n : n;
         return;
     }
@@ -238,7 +239,7 @@ bool chrome_supply_take(chrome_supply *s, chrome_part *p, size_t bytes)
     uint64_t offset = s->offset;
     if (is_there) {
         p->number = s->n_given++;
-        if (s->read_at) {
+        if (s->text->read_at) {
             s->offset += bytes;
         } else {
             p->offset = offset;
@@ -247,7 +248,7 @@ bool chrome_supply_take(chrome_supply *s, chrome_part *p, size_t bytes)
         }
     }
     (void)pthread_mutex_unlock(&s->lock);
-    if (is_there && s->read_at) {
+    if (is_there && s->text->read_at) {
         read_part(s, p, offset, bytes);
         if (p->is_void || p->is_last) {
             (void)pthread_mutex_lock(&s->lock);
@@ -266,7 +267,7 @@ void chrome_supply_init(chrome_supply *s, uint64_t offset, const char *rest, siz
     memcpy(s->lead, rest, s->n_lead);
     jkeys_init(&s->keys);
     s->offset = offset;
-    if (!s->read_at) {
+    if (!s->text->read_at) {
         strbuf_add(&s->carry, rest, n);
     }
     (void)pthread_mutex_init(&s->lock, NULL);

@@ -32,17 +32,24 @@ typedef struct chrome_part {
     size_t cap;
 } chrome_part;
 
-typedef struct chrome_supply {
-    /* set by the owner; one of the two */
-    size_t (*read)(void *ctx, void *dst, size_t cap); /* the text behind `rest`; 0: the end */
-    /* On any thread. Less than `cap`: the stream ends there. @return false: it can't be read */
+/* How to come by a stream's text. */
+typedef struct chrome_text {
+    size_t (*read)(void *ctx, void *dst, size_t cap); /* what follows, in order; 0: the end. One thread at a time */
+    /* NULL, or where the text lies open at any offset; `read` is not used then. On any thread. Less than `cap`: the
+     * stream ends there. @return false: it can't be read */
     bool (*read_at)(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *got);
-    /* With read_at, may be NULL: the stream's text, as long as `look` says so of a stretch of it before it is touched,
-     * on any thread. Where it says no, there are no parts any more. */
+    /* With read_at, may be NULL: the text itself. `look` is asked before a stretch of it is touched, and where it says
+     * no, there are no parts any more; `look_away` hears what was dealt with. Both on any thread. */
     const char *held;
     size_t held_bytes;
     bool (*look)(void *ctx, size_t at, size_t n);
+    void (*look_away)(void *ctx, size_t at, size_t n);
     void *ctx;
+} chrome_text;
+
+typedef struct chrome_supply {
+    /* set by the owner */
+    const chrome_text *text;
     size_t least_bytes; /* of a part */
     /* private */
     char lead[CHROME_LEAD_BYTES_MAX]; /* what an event begins with, to the first quote */
@@ -59,7 +66,8 @@ typedef struct chrome_supply {
  */
 size_t chrome_lead(const char *text, size_t n);
 
-/** Parts begin at that offset. @param rest the text there, as much as was read; chrome_lead() of it is not 0 */
+/** Parts begin at that offset. @param rest the text there, as much as was read: text->read gives what follows it.
+ * chrome_lead() of it is not 0 */
 void chrome_supply_init(chrome_supply *s, uint64_t offset, const char *rest, size_t n);
 void chrome_supply_deinit(chrome_supply *s);
 

@@ -103,7 +103,7 @@ static bool read_at(void *ctx, void *dst, size_t cap, uint64_t offset, size_t *g
     return source_read_at(p->source, dst, cap, offset, got);
 }
 
-/* As chrome_supply.look. */
+/* As chrome_text.look. */
 static bool look(void *ctx, size_t at, size_t n)
 {
     const pass *p = ctx;
@@ -122,7 +122,7 @@ static bool look_ahead(void *ctx, size_t at, size_t n)
     return source_look(p->source, offset, n);
 }
 
-/* As chrome_parts_options.look_away. */
+/* As chrome_text.look_away. */
 static void look_behind(void *ctx, size_t at, size_t n)
 {
     pass *p = ctx;
@@ -133,8 +133,8 @@ static void look_behind(void *ctx, size_t at, size_t n)
     }
 }
 
-/* As jstream_options.look_away. */
-static void look_away(void *ctx, size_t at)
+/* As jstream_options.leave_memory. */
+static void leave_memory(void *ctx, size_t at)
 {
     pass *p = ctx;
     source_let_go(p->source);
@@ -242,14 +242,14 @@ static marey_status walk_parts(pass *p, const jstream_options *o, bool *is_over)
     const char *held = p->reads_at ? source_hold_text(p->source, &n_held) : NULL;
     jstream_options walk = *o;
     walk.window_bytes = p->tuning ? p->tuning->window_bytes : 2 * CHROME_PART_BYTES; /* most parts are one window */
-    chrome_parts_options parts = {.read = read_some,
-                                  .read_at = p->reads_at ? read_at : NULL,
-                                  .held = held,
-                                  .held_bytes = n_held,
-                                  .look = look,
-                                  .look_away = look_behind,
+    chrome_parts_options parts = {.text = {.read = read_some,
+                                           .read_at = p->reads_at ? read_at : NULL,
+                                           .held = held,
+                                           .held_bytes = n_held,
+                                           .look = look,
+                                           .look_away = look_behind,
+                                           .ctx = p},
                                   .progress = o->progress,
-                                  .ctx = p,
                                   .workers = p->progress ? p->progress->workers : NULL,
                                   .walk = &walk,
                                   .n_threads = p->tuning ? p->tuning->threads : threads_of(p),
@@ -300,16 +300,19 @@ static marey_status walk(pass *p)
     const char *text = source_text(p->source, &n);
     uint64_t from = p->reader->walk.offset;
     bool in_place = !in_parts && !(p->tuning && (p->tuning->read_bytes || p->tuning->eager));
-    if (in_place && !text && (text = source_hold_text(p->source, &n)) != NULL) {
-        o.look = look_ahead;
-        o.look_away = look_away;
-        p->held_from = from;
-        atomic_store(&p->held_to, from);
-        p->reads_at = true;
-    }
+    bool is_held = in_place && !text && (text = source_hold_text(p->source, &n)) != NULL;
     if (in_place && text && from <= n) {
         o.memory = text + from;
         o.memory_bytes = n - (size_t)from;
+    }
+    if (is_held && o.memory) {
+        o.look = look_ahead;
+        o.leave_memory = leave_memory;
+        p->held_from = from;
+        atomic_store(&p->held_to, from);
+        p->reads_at = true;
+    } else if (is_held) {
+        source_let_go(p->source); /* the file is shorter than it was */
     }
     o.leave = in_parts ? leave : NULL;
     o.window_bytes = in_parts ? LEAD_BYTES : 0;

@@ -94,19 +94,20 @@ static void make(stream *s, prng *r)
 
 typedef enum way { IN_TURN, BY_OFFSET, HELD, WAYS } way;
 
-static void begin(chrome_supply *supply, stream *s, size_t least, way how)
+static void begin(chrome_supply *supply, chrome_text *text, stream *s, size_t least, way how)
 {
     size_t first = strlen("{\"traceEvents\": [");
-    *supply = (chrome_supply){.ctx = s, .least_bytes = least};
+    *supply = (chrome_supply){.text = text, .least_bytes = least};
+    *text = (chrome_text){.ctx = s};
     size_t n_rest = s->text.n - first < 100 ? s->text.n - first : 100;
     if (how == IN_TURN) {
-        supply->read = read_next;
+        text->read = read_next;
         s->at = first + n_rest;
     } else {
-        supply->read_at = read_at;
-        supply->held = how == HELD ? s->text.s : NULL;
-        supply->held_bytes = s->text.n;
-        supply->look = look;
+        text->read_at = read_at;
+        text->held = how == HELD ? s->text.s : NULL;
+        text->held_bytes = s->text.n;
+        text->look = look;
     }
     chrome_supply_init(supply, first, s->text.s + first, n_rest);
 }
@@ -115,7 +116,8 @@ static void begin(chrome_supply *supply, stream *s, size_t least, way how)
 static size_t take_all(stream *s, prng *r, size_t least, way how, bool *is_last, bool *has_void)
 {
     chrome_supply supply;
-    begin(&supply, s, least, how);
+    chrome_text text;
+    begin(&supply, &text, s, least, how);
     chrome_part parts[2] = {{0}};
     uint64_t at = supply.offset;
     unsigned number = 0;
