@@ -129,33 +129,53 @@ static inline void put_stretches(deflate_runs *r, const uint8_t *p, uint64_t kep
     }
 }
 
+/* Where a search for runs stands. */
+typedef struct run_scan {
+    uint64_t same; /* of the 64 bytes at hand: is each the same as the one in front of it? */
+    uint64_t last_begins, last_runs;
+    open_run open;
+} run_scan;
+
+/* Of 64 bytes: those that are kept, and among them the first ones of runs; behind which bytes runs end. */
+typedef struct run_marks {
+    uint64_t kept, firsts, ends;
+} run_marks;
+
+/* The 64 bytes at i, of n in all. `next` is `same` of those behind them. A run that came in and ends here is set. */
+static inline run_marks scan_on(deflate_runs *r, run_scan *s, uint64_t next, size_t i, size_t n)
+{
+    uint64_t there = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
+    uint64_t begins = run_begins(s->same, next);
+    uint64_t runs = run_bits(begins, s->last_begins);
+    uint64_t before = runs << 1 | s->last_runs >> 63;
+    run_marks m = {.firsts = runs & ~before, .ends = before & ~runs};
+    m.kept = (~runs | m.firsts) & there;
+    if (s->open.is_open && m.ends != 0) {
+        set_run(r, s->open.token, i + (unsigned)__builtin_ctzll(m.ends) - s->open.begin);
+        s->open.is_open = false;
+        m.ends &= m.ends - 1;
+    }
+    s->same = next;
+    s->last_begins = begins;
+    s->last_runs = runs;
+    return m;
+}
+
+static inline void end_scan(deflate_runs *r, const run_scan *s, size_t n)
+{
+    if (s->open.is_open) {
+        set_run(r, s->open.token, n - s->open.begin);
+    }
+}
+
 static void add_plain(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
 {
-    uint64_t same = same_plain(p, 0, n, has_front);
-    uint64_t last_begins = 0;
-    uint64_t last_runs = 0;
-    open_run open = {.is_open = false};
+    run_scan s = {.same = same_plain(p, 0, n, has_front)};
     for (size_t i = 0; i < n; i += 64) {
-        uint64_t there = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
-        uint64_t next = same_plain(p, i + 64, n, true);
-        uint64_t begins = run_begins(same, next);
-        uint64_t runs = run_bits(begins, last_begins);
-        uint64_t before = runs << 1 | last_runs >> 63;
-        uint64_t firsts = runs & ~before;
-        uint64_t ends = before & ~runs;
-        if (open.is_open && ends != 0) {
-            set_run(r, open.token, i + (unsigned)__builtin_ctzll(ends) - open.begin);
-            open.is_open = false;
-            ends &= ends - 1;
-        }
-        put_stretches(r, p + i, (~runs | firsts) & there, firsts, ends, i, n - i >= 64 + 16, &open);
-        same = next;
-        last_begins = begins;
-        last_runs = runs;
+        run_marks m = scan_on(r, &s, same_plain(p, i + 64, n, true), i, n);
+        put_stretches(r, p + i, m.kept, m.firsts, m.ends, i, n - i >= 64 + 16, &s.open);
     }
-    if (open.is_open) {
-        set_run(r, open.token, n - open.begin);
-    }
+    end_scan(r, &s, n);
 }
 
 #ifdef __x86_64__
@@ -196,34 +216,14 @@ AVX512 static inline void set_runs(deflate_runs *r, uint64_t firsts, uint64_t en
 /* Each run's first byte stays where its token goes. */
 AVX512 static void add_avx512(deflate_runs *r, const uint8_t *p, size_t n, bool has_front)
 {
-    uint64_t same = same_bits(p, 0, n, has_front);
-    uint64_t last_begins = 0;
-    uint64_t last_runs = 0;
-    open_run open = {.is_open = false};
+    run_scan s = {.same = same_bits(p, 0, n, has_front)};
     for (size_t i = 0; i < n; i += 64) {
-        uint64_t there = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX;
-        uint64_t next = same_bits(p, i + 64, n, true);
-        uint64_t begins = run_begins(same, next);
-        uint64_t runs = run_bits(begins, last_begins);
-        uint64_t before = runs << 1 | last_runs >> 63;
-        uint64_t firsts = runs & ~before;
-        uint64_t ends = before & ~runs;
-        uint64_t kept = (~runs | firsts) & there;
-        put_bytes(r->tokens + r->n_tokens, p + i, kept, there);
-        if (open.is_open && ends != 0) {
-            set_run(r, open.token, i + (unsigned)__builtin_ctzll(ends) - open.begin);
-            open.is_open = false;
-            ends &= ends - 1;
-        }
-        set_runs(r, firsts, ends, kept, i, &open);
-        r->n_tokens += (unsigned)__builtin_popcountll(kept);
-        same = next;
-        last_begins = begins;
-        last_runs = runs;
+        run_marks m = scan_on(r, &s, same_bits(p, i + 64, n, true), i, n);
+        put_bytes(r->tokens + r->n_tokens, p + i, m.kept, n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX);
+        set_runs(r, m.firsts, m.ends, m.kept, i, &s.open);
+        r->n_tokens += (unsigned)__builtin_popcountll(m.kept);
     }
-    if (open.is_open) {
-        set_run(r, open.token, n - open.begin);
-    }
+    end_scan(r, &s, n);
 }
 #endif
 
